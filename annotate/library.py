@@ -1,0 +1,359 @@
+"""Questions, answers, references and pairs in the store: what is shown and judged.
+
+Adding is idempotent: everything has an id that is a function of its content. Each
+`add_*` runs inside the caller's transaction and says what it did.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .errors import DataError
+from .records import (
+    Answer,
+    Pair,
+    Question,
+    QuestionKey,
+    Reference,
+    canonical_json,
+    digest,
+    stable_id,
+    turns_from_json,
+    turns_to_json,
+)
+from .store import Store, now
+
+
+class Added(StrEnum):
+    """What adding a record did."""
+
+    NEW = "imported"
+    MERGED = "merged"
+    """The same record was there already; nothing changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPair:
+    """A pair with its texts as they are shown; `draw_order` fixes the plan."""
+
+    id: str
+    question: Question
+    a: Answer
+    b: Answer
+    draw_order: int
+
+
+def add_question(conn: sqlite3.Connection, question: Question) -> Added:
+    """Store a question, or fill in the text of one known only from labels.
+
+    Raises:
+        DataError: the same (benchmark, question_id) is stored with other turns.
+    """
+    row = conn.execute(
+        "SELECT turns, category FROM question WHERE id = ?", (question.id,)
+    ).fetchone()
+    turns = None if question.turns is None else canonical_json(turns_to_json(question.turns))
+    if row is None:
+        conn.execute(
+            "INSERT INTO question (id, benchmark, question_id, category, turns)"
+            " VALUES (?, ?, ?, ?, ?)",
+            (
+                question.id,
+                question.key.benchmark,
+                question.key.question_id,
+                question.category,
+                turns,
+            ),
+        )
+        return Added.NEW
+    if turns is None or row[0] == turns:
+        if question.category and not row[1]:
+            conn.execute(
+                "UPDATE question SET category = ? WHERE id = ?", (question.category, question.id)
+            )
+        return Added.MERGED
+    if row[0] is None:
+        conn.execute(
+            "UPDATE question SET turns = ?, category = ? WHERE id = ?",
+            (turns, question.category or row[1], question.id),
+        )
+        return Added.NEW
+    raise DataError(
+        f"question {question.key.question_id} of {question.key.benchmark} is stored with other"
+        " turns; give the changed set its own benchmark name"
+    )
+
+
+def add_reference(conn: sqlite3.Connection, reference: Reference) -> Added:
+    """Store a reference solution; the newest one of a question is the one in use.
+
+    Raises:
+        DataError: the question is unknown.
+    """
+    question = Question(reference.key).id
+    if conn.execute("SELECT 1 FROM question WHERE id = ?", (question,)).fetchone() is None:
+        raise DataError(f"reference for unknown question {reference.key.question_id}")
+    inserted = conn.execute(
+        "INSERT OR IGNORE INTO reference (id, question, source, hash, turns, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            stable_id("reference", question, reference.hash),
+            question,
+            reference.source,
+            reference.hash,
+            canonical_json(list(reference.turns)),
+            now(),
+        ),
+    )
+    return Added.NEW if inserted.rowcount else Added.MERGED
+
+
+def add_answers(
+    conn: sqlite3.Connection, benchmark: str, name: str, answers: Sequence[Answer]
+) -> dict[str, Added]:
+    """Store one model's answer set; returns what happened per answer id.
+
+    The set joins the newest version of the model that contradicts none of its answers
+    (so a repaired or longer file extends its version); otherwise it is a new version.
+    """
+    stored = _versions(conn, benchmark, name)
+    hashes = {Question(a.key).id: a.hash for a in answers}
+    agreeing = [v for v in stored if all(v[1].get(q, h) == h for q, h in hashes.items())]
+    known: dict[str, str | None] = {}
+    if agreeing:
+        model_id, known = agreeing[-1]
+    else:
+        model_id = stable_id("model", benchmark, name, str(len(stored) + 1), _set_hash(hashes))
+        conn.execute(
+            "INSERT INTO model (id, benchmark, name, version, answer_set_hash, created_at)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (model_id, benchmark, name, len(stored) + 1, _set_hash(hashes), now()),
+        )
+    done: dict[str, Added] = {}
+    for answer in answers:
+        question = Question(answer.key).id
+        if question in known:
+            done[answer.id] = Added.MERGED
+            continue
+        conn.execute(
+            "INSERT INTO answer (id, question, model, hash, turns) VALUES (?, ?, ?, ?, ?)",
+            (
+                answer_row_id(answer, model_id),
+                question,
+                model_id,
+                answer.hash,
+                canonical_json(turns_to_json(answer.turns or ())),
+            ),
+        )
+        done[answer.id] = Added.NEW
+    if Added.NEW in done.values():
+        conn.execute(
+            "UPDATE model SET answer_set_hash = ? WHERE id = ?",
+            (_set_hash({**known, **hashes}), model_id),
+        )
+    return done
+
+
+def answer_row_id(answer: Answer, model_id: str) -> str:
+    """Id of an answer's row: unlike `Answer.id` it tells two versions with one text apart."""
+    return stable_id("answer", answer.id, model_id)
+
+
+def _versions(
+    conn: sqlite3.Connection, benchmark: str, name: str
+) -> list[tuple[str, dict[str, str | None]]]:
+    """(model id, {question id: answer hash}) of every version of a name, oldest first."""
+    versions = conn.execute(
+        "SELECT id FROM model WHERE benchmark = ? AND name = ? ORDER BY version", (benchmark, name)
+    ).fetchall()
+    return [
+        (
+            model_id,
+            dict(
+                conn.execute(
+                    "SELECT question, hash FROM answer WHERE model = ?", (model_id,)
+                ).fetchall()
+            ),
+        )
+        for (model_id,) in versions
+    ]
+
+
+def _set_hash(hashes: dict[str, str | None]) -> str:
+    """SHA-256 over (question id, answer hash), whatever the order of the file."""
+    return digest(sorted(hashes.items()))
+
+
+def build_pairs(conn: sqlite3.Connection, study_id: str) -> int:
+    """Make every missing pair of two stored answers to one question; returns how many.
+
+    A label-only pair of the same two names is superseded by the first pair with text,
+    so that its votes and verdicts follow.
+    """
+    added = 0
+    by_question: dict[str, list[tuple[str, Answer]]] = {}
+    for row_id, answer in _answers(conn):
+        by_question.setdefault(Question(answer.key).id, []).append((row_id, answer))
+    existing = {row[0] for row in conn.execute("SELECT id FROM pair WHERE answer_a IS NOT NULL")}
+    for question, answers in by_question.items():
+        for index, (one_row, one) in enumerate(answers):
+            for other_row, other in answers[index + 1 :]:
+                if (one.model, one.hash) == (other.model, other.hash):
+                    continue
+                pair = Pair.of(one, other)
+                if pair.id in existing:
+                    continue
+                existing.add(pair.id)
+                rows = (one_row, other_row) if pair.a is one else (other_row, one_row)
+                _insert_pair(conn, study_id, question, pair, rows)
+                conn.execute(
+                    "UPDATE pair SET superseded_by = ? WHERE question = ? AND model_a = ?"
+                    " AND model_b = ? AND answer_a IS NULL AND superseded_by IS NULL",
+                    (pair.id, question, pair.a.model, pair.b.model),
+                )
+                added += 1
+    return added
+
+
+def bind(
+    conn: sqlite3.Connection, study_id: str, key: QuestionKey, model_a: str, model_b: str
+) -> str:
+    """The id of the pair that a label-only judgment is about, made without text if unknown.
+
+    Raises:
+        DataError: two or more stored pairs could be meant, or a model is set against itself.
+    """
+    if model_a == model_b:
+        raise DataError(f"both answers are named {model_a}: which is which cannot be told")
+    first, second = sorted((model_a, model_b))
+    question = Question(key)
+    rows = conn.execute(
+        "SELECT id, answer_a, superseded_by FROM pair"
+        " WHERE question = ? AND model_a = ? AND model_b = ?",
+        (question.id, first, second),
+    ).fetchall()
+    with_text = [row[0] for row in rows if row[1] is not None]
+    if len(with_text) > 1:
+        raise DataError(
+            f"{first} and {second} have {len(with_text)} stored pairs for question"
+            f" {key.question_id} (several answer sets of one name): cannot tell which"
+        )
+    if with_text:
+        return str(with_text[0])
+    if rows:
+        return str(rows[0][0])
+    add_question(conn, question)
+    pair = Pair.of(Answer(key, first), Answer(key, second))
+    _insert_pair(conn, study_id, question.id, pair, (None, None))
+    return pair.id
+
+
+def _insert_pair(
+    conn: sqlite3.Connection,
+    study_id: str,
+    question: str,
+    pair: Pair,
+    rows: tuple[str | None, str | None],
+) -> None:
+    conn.execute(
+        "INSERT OR IGNORE INTO pair"
+        " (id, question, model_a, model_b, answer_a, answer_b, draw_order)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (pair.id, question, pair.a.model, pair.b.model, *rows, draw_order(study_id, pair.id)),
+    )
+
+
+def draw_order(study_id: str, pair_id: str) -> int:
+    """A pair's place in the study's random order: fixed, whatever is imported later."""
+    return int.from_bytes(hashlib.sha256(f"{study_id}|{pair_id}".encode()).digest()[:6], "big")
+
+
+def _answers(conn: sqlite3.Connection) -> Iterator[tuple[str, Answer]]:
+    """(row id, answer) of every stored answer, in a fixed order."""
+    for row in conn.execute(
+        "SELECT a.id, q.benchmark, q.question_id, m.name, a.turns FROM answer a"
+        " JOIN question q ON q.id = a.question JOIN model m ON m.id = a.model"
+        " ORDER BY q.benchmark, q.question_id, m.name, m.version"
+    ):
+        key = QuestionKey(row[1], row[2])
+        yield row[0], Answer(key, row[3], turns_from_json(json.loads(row[4])))
+
+
+def pairs(
+    store: Store, *, limit: int | None = None, ids: Iterable[str] | None = None
+) -> Iterator[StoredPair]:
+    """Every pair that has text and is not excluded, in plan order (priority, then draw).
+
+    Streams: memory does not grow with the study.
+    """
+    sql = _PAIR_SQL + " WHERE p.answer_a IS NOT NULL AND p.excluded IS NULL"
+    parameters: list[object] = []
+    if ids is not None:
+        wanted = list(ids)
+        sql += f" AND p.id IN ({', '.join('?' * len(wanted))})"
+        parameters += wanted
+    sql += " ORDER BY p.priority DESC, p.draw_order LIMIT ?"
+    parameters.append(-1 if limit is None else limit)
+    for row in store.conn.execute(sql, parameters):
+        yield _stored_pair(row)
+
+
+def pair(store: Store, pair_id: str) -> StoredPair:
+    """One pair with its texts.
+
+    Raises:
+        DataError: there is no such pair, or it is known from labels only.
+    """
+    row = store.conn.execute(_PAIR_SQL + " WHERE p.id = ?", (pair_id,)).fetchone()
+    if row is None:
+        raise DataError(f"pair {pair_id}: not in this study, or without text")
+    return _stored_pair(row)
+
+
+_PAIR_SQL = (
+    "SELECT p.id, p.draw_order, q.benchmark, q.question_id, q.category, q.turns,"
+    " p.model_a, a.turns, p.model_b, b.turns FROM pair p"
+    " JOIN question q ON q.id = p.question"
+    " JOIN answer a ON a.id = p.answer_a JOIN answer b ON b.id = p.answer_b"
+)
+
+
+def _stored_pair(row: tuple[str, ...]) -> StoredPair:
+    key = QuestionKey(row[2], row[3])
+    turns = None if row[5] is None else turns_from_json(json.loads(row[5]))
+    return StoredPair(
+        id=row[0],
+        question=Question(key, row[4], turns),
+        a=Answer(key, row[6], turns_from_json(json.loads(row[7]))),
+        b=Answer(key, row[8], turns_from_json(json.loads(row[9]))),
+        draw_order=int(row[1]),
+    )
+
+
+def reference(store: Store, key: QuestionKey) -> Reference | None:
+    """The newest reference of a question, if any."""
+    row = store.conn.execute(
+        "SELECT turns, source FROM reference WHERE question = ?"
+        " ORDER BY created_at DESC, rowid DESC LIMIT 1",
+        (Question(key).id,),
+    ).fetchone()
+    return None if row is None else Reference(key, tuple(json.loads(row[0])), row[1])
+
+
+def counts(store: Store) -> dict[str, int]:
+    """How much of each kind the study holds."""
+    queries = {
+        "questions": "SELECT count(*) FROM question",
+        "models": "SELECT count(*) FROM model",
+        "answers": "SELECT count(*) FROM answer",
+        "references": "SELECT count(*) FROM reference",
+        "pairs": "SELECT count(*) FROM pair WHERE superseded_by IS NULL",
+        "pairs with text": "SELECT count(*) FROM pair WHERE answer_a IS NOT NULL",
+    }
+    with store.snapshot() as conn:
+        return {name: int(conn.execute(sql).fetchone()[0]) for name, sql in queries.items()}

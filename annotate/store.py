@@ -1,0 +1,276 @@
+"""One SQLite file per study: opening it safely, and short immediate transactions.
+
+WAL on a local disk, foreign keys on, 30 s busy timeout, `synchronous=FULL` so that a
+committed vote survives a power cut (DESIGN §4). What the tables mean is in
+`migrations.py`; what happens to them is in `library.py`, `seats.py` and `ballots.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import sqlite3
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from sqlite_utils import Database
+from sqlite_utils.migrations import Migrations
+
+from . import events
+from .errors import StoreError, StoreMissing, StoreNewer, StoreUnavailable, StoreUnsafe
+from .migrations import MIGRATIONS
+
+FILE_NAME = "evenhand.sqlite"
+BUSY_SECONDS = 30
+NETWORK_FILE_SYSTEMS = {
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "9p", "ceph",
+    "fuse.sshfs", "fuse.s3fs", "fuse.gcsfuse", "fuse.rclone", "glusterfs", "fuse.glusterfs",
+}  # fmt: skip
+
+
+class Store:
+    """A study's database. Safe to share between threads: each gets its own connection."""
+
+    def __init__(self, path: Path, writer: str | None = None) -> None:
+        self.path = path
+        self.writer = writer or str(uuid.uuid4())
+        self._local = threading.local()
+        self._write_lock = threading.Lock()
+        self._opened: list[sqlite3.Connection] = []
+
+    @classmethod
+    def create(cls, path: Path, program: str) -> Store:
+        """Make a new database with every table and the study's own secret.
+
+        Raises:
+            StoreUnsafe: the folder is on a network file system.
+            StoreError: the file exists already.
+        """
+        refuse_network_file_system(path)
+        if path.exists():
+            raise StoreError(f"{path}: exists already; choose another folder or open this one")
+        store = cls(path)
+        migrate(store.conn, MIGRATIONS, path)
+        with store.write() as conn:
+            study_id, at = str(uuid.uuid4()), now()
+            conn.execute(
+                "INSERT INTO study (id, created_at, program, secret) VALUES (?, ?, ?, ?)",
+                (study_id, at, program, secrets.token_urlsafe(32)),
+            )
+            events.append(conn, store.writer, at, "study", study_id, {"program": program})
+        path.chmod(0o600)
+        return store
+
+    @classmethod
+    def open(cls, path: Path) -> Store:
+        """Open an existing database and bring an older shape up to date.
+
+        Raises:
+            StoreMissing: no file there.
+            StoreNewer: it was written by a newer Evenhand.
+            StoreUnsafe: it lies on a network file system.
+            StoreError: the file is not an Evenhand study.
+        """
+        if not path.exists():
+            raise StoreMissing(
+                f"{path.parent}: no study here ({path.name} not found);"
+                " make one with: evenhand init STUDY"
+            )
+        refuse_network_file_system(path)
+        store = cls(path)
+        try:
+            migrate(store.conn, MIGRATIONS, path)
+            row = store.conn.execute("SELECT id FROM study").fetchone()
+        except sqlite3.DatabaseError as error:
+            raise StoreError(
+                f"{path}: not a readable Evenhand database ({error}); restore it from a backup"
+            ) from error
+        if row is None:
+            raise StoreError(f"{path}: has no study row; restore it from a backup")
+        return store
+
+    @property
+    def conn(self) -> sqlite3.Connection:
+        """This thread's connection (opened on first use)."""
+        conn = getattr(self._local, "conn", None)
+        if conn is None:
+            conn = connect(self.path)
+            self._local.conn = conn
+            self._opened.append(conn)
+        return conn
+
+    @property
+    def db(self) -> Database:
+        """This thread's connection as a sqlite-utils database (reading, exports)."""
+        return Database(self.conn, execute_plugins=False)
+
+    @contextlib.contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """One short `BEGIN IMMEDIATE` transaction; committed on leaving, else rolled back.
+
+        The lock keeps threads of this process from spinning on SQLite's own lock;
+        other processes wait on the busy timeout.
+
+        Raises:
+            StoreUnavailable: disk full, read-only, or locked for longer than the timeout.
+        """
+        conn = self.conn
+        if conn.in_transaction:
+            raise StoreError("a write was started inside another write")
+        with self._write_lock:
+            try:
+                begin_immediate(conn)
+                try:
+                    yield conn
+                    conn.execute("COMMIT")
+                except BaseException:
+                    if conn.in_transaction:
+                        conn.execute("ROLLBACK")
+                    raise
+            except sqlite3.OperationalError as error:
+                raise StoreUnavailable(
+                    f"{self.path}: nothing was saved ({error});"
+                    " check free space and permissions, then try again"
+                ) from error
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """A read transaction: everything read inside belongs to one moment."""
+        conn = self.conn
+        if conn.in_transaction:
+            yield conn
+            return
+        conn.execute("BEGIN")
+        try:
+            yield conn
+        finally:
+            conn.execute("ROLLBACK")
+
+    def log(self, conn: sqlite3.Connection, kind: str, subject: str, body: object) -> None:
+        """Append an event to this writer's chain inside the caller's transaction."""
+        events.append(conn, self.writer, now(), kind, subject, body)
+
+    @property
+    def study_id(self) -> str:
+        """The study's UUID."""
+        return str(self.conn.execute("SELECT id FROM study").fetchone()[0])
+
+    @property
+    def secret(self) -> str:
+        """The key that signs invitations and sessions; never leaves the server."""
+        return str(self.conn.execute("SELECT secret FROM study").fetchone()[0])
+
+    def backup(self, target: Path) -> None:
+        """Copy the database while it is in use (SQLite's online backup).
+
+        Raises:
+            StoreError: the target exists.
+        """
+        if target.exists():
+            raise StoreError(f"{target}: exists already; give a new file name")
+        part = target.with_name(target.name + ".part")
+        part.unlink(missing_ok=True)
+        copy = sqlite3.connect(part)
+        try:
+            self.conn.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")
+        finally:
+            copy.close()
+        part.chmod(0o600)
+        part.rename(target)
+
+    def close(self) -> None:
+        """Close every connection that this store opened."""
+        for conn in self._opened:
+            conn.close()
+        self._opened.clear()
+        self._local = threading.local()
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection with the project's settings; transactions are always explicit."""
+    conn = sqlite3.connect(
+        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    conn.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
+    conn.execute("PRAGMA foreign_keys = ON")
+    conn.execute("PRAGMA synchronous = FULL")
+    return conn
+
+
+def begin_immediate(conn: sqlite3.Connection, attempts: int = 5) -> None:
+    """`BEGIN IMMEDIATE` with a bounded retry.
+
+    The busy handler is not called in every case (a WAL checkpoint or recovery by
+    another process answers "locked" at once), hence the retry on top of the timeout.
+    """
+    for attempt in range(attempts):
+        try:
+            conn.execute("BEGIN IMMEDIATE")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or attempt == attempts - 1:
+                raise
+            time.sleep(0.05 * (attempt + 1))
+
+
+def migrate(conn: sqlite3.Connection, migrations: Migrations, path: Path) -> None:
+    """Bring one migration set up to date; refuse a file that knows migrations we do not.
+
+    Raises:
+        StoreNewer: the file has migrations of this set that this program lacks.
+    """
+    # sqlite-utils opens its own transactions and needs the driver's default mode.
+    conn.execute("PRAGMA journal_mode = WAL")
+    db = Database(conn, execute_plugins=False)
+    known = {m.name for m in migrations._migrations}
+    unknown = [m.name for m in migrations.applied(db) if m.name not in known]
+    if unknown:
+        raise StoreNewer(
+            f"{path}: written by a newer Evenhand (it has {', '.join(unknown)});"
+            " update this program, the file was not touched"
+        )
+    if migrations.pending(db):
+        migrations.apply(db)
+
+
+def refuse_network_file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> None:
+    """WAL needs shared memory, which network file systems do not give reliably.
+
+    Raises:
+        StoreUnsafe: the nearest existing parent of `path` is on one.
+    """
+    if not mounts.exists():
+        return
+    place = path.resolve()
+    best, kind = "", ""
+    for line in mounts.read_text(errors="replace").splitlines():
+        _device, mount_point, fs_type, *_rest = line.split(" ")
+        mount_point = mount_point.replace("\\040", " ")
+        inside = place == Path(mount_point) or Path(mount_point) in place.parents
+        if inside and len(mount_point) >= len(best):
+            best, kind = mount_point, fs_type
+    if kind in NETWORK_FILE_SYSTEMS:
+        raise StoreUnsafe(
+            f"{path.parent}: lies on a network file system ({kind} at {best}), where SQLite"
+            " can lose votes; put the study on a local disk"
+        )
+
+
+def now() -> str:
+    """The current time in UTC, ISO 8601 with milliseconds and `Z`."""
+    return stamp(datetime.now(UTC))
+
+
+def after(seconds: float) -> str:
+    """The time `seconds` from now, in the same form as :func:`now`."""
+    return stamp(datetime.now(UTC) + timedelta(seconds=seconds))
+
+
+def stamp(moment: datetime) -> str:
+    """A UTC moment as text that sorts in time order."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"

@@ -1,0 +1,1 @@
+"""The model: verdicts and reports out; may use `annotate`, never the other way."""
