@@ -119,7 +119,7 @@ class Store:
             StoreUnavailable: disk full, read-only, or locked for longer than the timeout.
         """
         conn = self.conn
-        if conn.in_transaction:
+        if _in_transaction(conn):
             raise StoreError("a write was started inside another write")
         with self._write_lock:
             try:
@@ -128,7 +128,7 @@ class Store:
                     yield conn
                     conn.execute("COMMIT")
                 except BaseException:
-                    if conn.in_transaction:
+                    if _in_transaction(conn):
                         conn.execute("ROLLBACK")
                     raise
             except sqlite3.OperationalError as error:
@@ -200,6 +200,10 @@ def connect(path: Path) -> sqlite3.Connection:
     conn.execute("PRAGMA foreign_keys = ON")
     conn.execute("PRAGMA synchronous = FULL")
     return conn
+
+
+def _in_transaction(conn: sqlite3.Connection) -> bool:
+    return conn.in_transaction
 
 
 def begin_immediate(conn: sqlite3.Connection, attempts: int = 5) -> None:

@@ -1,0 +1,113 @@
+"""What every reader of files yields: records with their place, or problems with theirs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel, ValidationError
+
+from ..errors import DataError
+from ..records import Answer, Label, Question, Reference
+
+Record: TypeAlias = Question | Answer | Reference | Label
+
+MAX_LINE_CHARACTERS = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A place in a file; line counts from 1, 0 means the file as a whole."""
+
+    file: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A record and where it stood."""
+
+    where: Where
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that was not imported, or imported with a warning."""
+
+    where: Where
+    field: str
+    reason: str
+    warning: bool = False
+
+    def __str__(self) -> str:
+        field = f" {self.field}:" if self.field else ""
+        return f"{self.where}:{field} {self.reason}"
+
+
+Read: TypeAlias = Found | Problem
+
+
+def json_lines(path: Path, name: str) -> Iterator[tuple[Where, dict[str, Any]] | Problem]:
+    """The objects of a JSONL file, one at a time; a broken line loses only itself."""
+    with path.open("rb") as file:
+        for number, raw in enumerate(file, start=1):
+            where = Where(name, number)
+            if not raw.strip():
+                continue
+            if len(raw) > MAX_LINE_CHARACTERS:
+                yield Problem(where, "", f"line of {len(raw):,} bytes; at most 20 MB are read")
+                continue
+            try:
+                text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                value = json.loads(text)
+                # A lone surrogate is valid JSON but not valid text: SQLite would refuse it.
+                json.dumps(value, ensure_ascii=False).encode("utf-8")
+            except UnicodeDecodeError as error:
+                yield Problem(where, "", f"not UTF-8 (byte {error.start}); save the file as UTF-8")
+            except UnicodeEncodeError:
+                yield Problem(where, "", "holds half of a surrogate pair (\\ud800–\\udfff)")
+            except (ValueError, RecursionError) as error:
+                yield Problem(where, "", f"not JSON: {str(error)[:120]}")
+            else:
+                if isinstance(value, dict):
+                    yield where, value
+                else:
+                    yield Problem(
+                        where, "", f"found a JSON {type(value).__name__}, expected an object"
+                    )
+
+
+def validated(
+    model: type[BaseModel], where: Where, value: dict[str, Any]
+) -> BaseModel | list[Problem]:
+    """The validated record, or every field that is not as expected."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        return [
+            Problem(
+                where,
+                ".".join(str(part) for part in item["loc"]) or "record",
+                _plain(item["msg"], item.get("input")),
+            )
+            for item in error.errors()
+        ]
+
+
+def _plain(message: str, found: object) -> str:
+    """A pydantic message as "expected …, found …"."""
+    shown = repr(found)
+    short = shown if len(shown) <= 60 else shown[:57] + "…"
+    text = message.removeprefix("Value error, ")
+    return text if "found" in text else f"{text[0].lower()}{text[1:]}; found {short}"
+
+
+class WrongKind(DataError):
+    """The file is of another kind than the reader reads; the message names which."""

@@ -1,0 +1,122 @@
+"""Which kind of file is this? Told from its place and the fields of its first object."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .base import Read, Where
+from .fastchat import read_answers, read_pair_judgments, read_questions, read_references
+from .labels import read_labels
+from .pairs import read_pairs
+
+Reader = Callable[[Path, str, str], Iterator[Read]]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to read, what kind it is, and the reader for it (None: listed, not imported)."""
+
+    path: Path
+    kind: str
+    benchmark: str
+    reader: Reader | None
+    phase: int
+    note: str = ""
+
+    @property
+    def name(self) -> str:
+        """The file's name with its folder, as messages show it."""
+        return str(Path(self.path.parent.name) / self.path.name)
+
+    @property
+    def where(self) -> Where:
+        """The file as a whole."""
+        return Where(self.name)
+
+
+PLAIN: dict[str, tuple[Reader | None, int, str]] = {
+    "questions": (read_questions, 0, ""),
+    "pairs": (read_pairs, 1, ""),
+    "model answers": (read_answers, 1, ""),
+    "references": (read_references, 2, ""),
+    "labels": (read_labels, 3, ""),
+    "pair judgments": (read_pair_judgments, 3, ""),
+    "judge prompts": (None, 9, "prompts of a judge: not imported; they are not study data"),
+    "single-answer grades": (None, 9, "1–10 grades of single answers: this version reads pairs"),
+}
+
+
+def sources(path: Path, benchmark: str | None) -> list[Source]:
+    """Every file under a path, in the order in which they can be read."""
+    if path.is_dir():
+        files = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
+        found = [source(p, benchmark or path.resolve().name) for p in files]
+    else:
+        found = [source(path, benchmark or path.resolve().parent.name)]
+    return sorted(found, key=lambda s: (s.phase, s.path.as_posix()))
+
+
+def source(path: Path, benchmark: str) -> Source:
+    """What one file is."""
+    kind, note = detect(path)
+    reader, phase, default_note = PLAIN.get(kind, (None, 9, ""))
+    return Source(path, kind, benchmark, reader, phase, note or default_note)
+
+
+def detect(path: Path) -> tuple[str, str]:
+    """(kind, note) of a file; the note says what it is when it is not for import."""
+    suffix = path.suffix.lower()
+    if suffix not in (".jsonl", ".json", ".ndjson"):
+        return "other", f"{suffix or 'a file without ending'}: not a JSONL file; nothing read"
+    first, problem = _first_object(path)
+    if first is None:
+        return "other", problem
+    return _by_fields(path, first)
+
+
+def _by_fields(path: Path, first: dict[str, Any]) -> tuple[str, str]:
+    fields = set(first)
+    if {"prompt_template", "system_prompt"} <= fields:
+        return "judge prompts", ""
+    if {"g1_winner", "g2_winner"} <= fields:
+        return "pair judgments", ""
+    if {"judgment", "score", "model"} <= fields:
+        return "single-answer grades", ""
+    if {"answer_a", "answer_b"} & fields:
+        return "pairs", ""
+    if {"model_a", "model_b", "winner"} <= fields:
+        return "labels", ""
+    if "choices" in fields:
+        return ("references" if path.parent.name == "reference_answer" else "model answers"), ""
+    if {"question_id", "turns"} <= fields:
+        return "questions", ""
+    shown = ", ".join(sorted(fields)[:8])
+    return "other", (
+        f"unknown kind (its first record has: {shown}); expected FastChat questions, answers,"
+        " references or judgments, labels with model_a/model_b/winner, or Evenhand pairs"
+    )
+
+
+def _first_object(path: Path) -> tuple[dict[str, Any] | None, str]:
+    """The first line that is a JSON object (looks at ten lines), or why there is none."""
+    with path.open("rb") as file:
+        start = file.read(1)
+        if not start:
+            return None, "the file is empty"
+        file.seek(0)
+        for number, raw in enumerate(file):
+            if number == 0 and raw.lstrip().startswith(b"["):
+                return None, "a JSON array, not JSONL; write one object per line"
+            try:
+                value = json.loads(raw)
+            except (ValueError, RecursionError):
+                value = None
+            if isinstance(value, dict):
+                return value, ""
+            if number >= 9:
+                break
+    return None, "no JSON object in its first ten lines; expected JSONL, one object per line"

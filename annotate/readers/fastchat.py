@@ -1,0 +1,186 @@
+"""FastChat's files: question.jsonl, model_answer/*.jsonl, reference_answer/, model_judgment/.
+
+Trap of the format: a model's name is its file's name, whatever `model_id` says.
+`g2_winner` of pair judgments is already mapped back to the models: it is not swapped again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from ..records import (
+    OVERALL,
+    Answer,
+    Label,
+    Order,
+    Outcome,
+    Question,
+    QuestionKey,
+    Reference,
+    SourceKind,
+    Status,
+    assistant_turns,
+    user_turns,
+)
+from .base import Found, Problem, Read, Where, json_lines, validated
+
+
+def _as_id(value: object) -> object:
+    """Ids are numbers in some files and strings in others; inside they are strings."""
+    if isinstance(value, bool):
+        return value
+    return str(value) if isinstance(value, int) else value
+
+
+Id = Annotated[str, BeforeValidator(_as_id), Field(min_length=1, max_length=500)]
+
+
+class QuestionLine(BaseModel):
+    """One line of question.jsonl."""
+
+    question_id: Id
+    category: str = ""
+    turns: list[str] = Field(min_length=1)
+    reference: list[str] | None = None
+
+
+class Choice(BaseModel):
+    """One sampled conversation of a model."""
+
+    index: int = 0
+    turns: list[str | None] = Field(min_length=1)
+
+
+class AnswerLine(BaseModel):
+    """One line of model_answer/NAME.jsonl."""
+
+    question_id: Id
+    choices: list[Choice] = Field(min_length=1)
+
+
+class PairJudgmentLine(BaseModel):
+    """One line of model_judgment/*_pair.jsonl."""
+
+    question_id: Id
+    model_1: str = Field(min_length=1)
+    model_2: str = Field(min_length=1)
+    g1_winner: str
+    g2_winner: str
+    judge: str | list[str]
+    turn: int = Field(ge=1)
+
+
+def read_questions(path: Path, name: str, benchmark: str) -> Iterator[Read]:
+    """Questions, and the references that some carry inline."""
+    for item in json_lines(path, name):
+        if isinstance(item, Problem):
+            yield item
+            continue
+        where, value = item
+        line = validated(QuestionLine, where, value)
+        if isinstance(line, list):
+            yield from line
+        elif isinstance(line, QuestionLine):
+            key = QuestionKey(benchmark, line.question_id)
+            yield Found(where, Question(key, line.category, user_turns(line.turns)))
+            if line.reference:
+                yield Found(where, Reference(key, tuple(line.reference), name))
+
+
+def read_answers(path: Path, name: str, benchmark: str) -> Iterator[Read]:
+    """One model's answers; the model is named by the file."""
+    model = path.stem
+    for where, line in _answer_lines(path, name):
+        if isinstance(line, Problem):
+            yield line
+            continue
+        if len(line.choices) > 1:
+            yield Problem(
+                where,
+                "choices",
+                f"{len(line.choices)} choices: the first is imported, the others are not",
+                warning=True,
+            )
+        key = QuestionKey(benchmark, line.question_id)
+        yield Found(where, Answer(key, model, assistant_turns(line.choices[0].turns)))
+
+
+def read_references(path: Path, name: str, benchmark: str) -> Iterator[Read]:
+    """Reference solutions; who wrote them is named by the file."""
+    for where, line in _answer_lines(path, name):
+        if isinstance(line, Problem):
+            yield line
+            continue
+        turns = tuple(turn or "" for turn in line.choices[0].turns)
+        yield Found(where, Reference(QuestionKey(benchmark, line.question_id), turns, path.stem))
+
+
+def _answer_lines(path: Path, name: str) -> Iterator[tuple[Where, AnswerLine | Problem]]:
+    for item in json_lines(path, name):
+        if isinstance(item, Problem):
+            yield item.where, item
+            continue
+        where, value = item
+        line = validated(AnswerLine, where, value)
+        if isinstance(line, AnswerLine):
+            yield where, line
+        elif isinstance(line, list):
+            yield from ((where, problem) for problem in line)
+
+
+def read_pair_judgments(path: Path, name: str, benchmark: str) -> Iterator[Read]:
+    """A judge's verdicts in both orders, each already in terms of the models."""
+    for item in json_lines(path, name):
+        if isinstance(item, Problem):
+            yield item
+            continue
+        where, value = item
+        line = validated(PairJudgmentLine, where, value)
+        if isinstance(line, list):
+            yield from line
+        elif isinstance(line, PairJudgmentLine):
+            yield _pair_judgment(where, line, benchmark)
+
+
+WINNERS = {"model_1": Outcome.A, "model_2": Outcome.B, "tie": Outcome.TIE}
+
+
+def _pair_judgment(where: Where, line: PairJudgmentLine, benchmark: str) -> Read:
+    verdicts: list[str | None] = []
+    for field, winner in (("g1_winner", line.g1_winner), ("g2_winner", line.g2_winner)):
+        if winner not in (*WINNERS, "error"):
+            return Problem(where, field, f"found {winner!r}, expected model_1, model_2, tie, error")
+        verdicts.append(WINNERS.get(winner))
+    value, status, reason = _combined(verdicts)
+    judge = line.judge if isinstance(line.judge, str) else "/".join(line.judge)
+    return Found(
+        where,
+        Label(
+            key=QuestionKey(benchmark, line.question_id),
+            model_a=line.model_1,
+            model_b=line.model_2,
+            turn=line.turn,
+            dimension=OVERALL,
+            source_kind=SourceKind.JUDGE,
+            source_id=judge,
+            value=value,
+            order=Order.AB,  # game 1 showed model_1 first; canonical() flips it
+            status=status,
+            reason=reason,
+            extra={"orders": "both", "games": verdicts},
+        ),
+    )
+
+
+def _combined(verdicts: list[Any]) -> tuple[Outcome | None, Status, str]:
+    """The pair rule of DESIGN §6 for two games in model terms (no both_bad in this format)."""
+    first, second = verdicts
+    if first is None or second is None:
+        return None, Status.INCOMPLETE, "error"
+    if first == second:
+        return first, Status.OK, ""
+    return Outcome.TIE, Status.OK, "inconsistent"
