@@ -1,0 +1,141 @@
+"""The judge's tables, as numbered migrations in the study's file: never edited once shipped.
+
+A request is what was asked of an endpoint, and knows nothing of pairs: its key is the
+hash of body, endpoint and replicate. An item says what a run wanted to know, and which
+request answers it, so that a second run with the same requests makes no call. Attempts
+are the log of calls; verdicts and pair verdicts are derived and can be derived again.
+"""
+
+from __future__ import annotations
+
+from sqlite_utils import Database
+from sqlite_utils.migrations import Migrations
+
+MIGRATIONS = Migrations("evenhand.judge")
+
+
+@MIGRATIONS()
+def m001_verdicts(db: Database) -> None:
+    """Runs, requests, items, attempts, verdicts, pair verdicts."""
+    for statement in M001.split(";;"):
+        if statement.strip():
+            db.execute(statement)
+
+
+M001 = """
+-- Live: one row per (fingerprint, endpoint), continued by every later call of it.
+-- Imported: one row per judge named in a file. The name is the source of its judgments.
+CREATE TABLE judge_run (
+  id TEXT PRIMARY KEY,
+  created_at TEXT NOT NULL CHECK (created_at LIKE '%Z'),
+  finished_at TEXT,
+  name TEXT NOT NULL UNIQUE CHECK (name <> ''),
+  kind TEXT NOT NULL CHECK (kind IN ('live', 'imported')),
+  requested_model TEXT NOT NULL,
+  endpoint TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  manifest TEXT NOT NULL CHECK (json_valid(manifest)),
+  state TEXT NOT NULL CHECK (state IN ('running', 'done', 'stopped', 'failed')),
+  CHECK (kind = 'imported' OR fingerprint <> '')
+) STRICT
+;;
+CREATE UNIQUE INDEX judge_run_live ON judge_run (fingerprint, endpoint) WHERE kind = 'live'
+;;
+-- offered: the tags that a reply may name, kept so that replies can be parsed again.
+CREATE TABLE judge_request (
+  key TEXT PRIMARY KEY CHECK (length(key) = 64),
+  created_at TEXT NOT NULL,
+  endpoint TEXT NOT NULL,
+  replicate INTEGER NOT NULL CHECK (replicate >= 1),
+  body TEXT NOT NULL CHECK (json_valid(body)),
+  offered TEXT NOT NULL CHECK (json_valid(offered))
+) STRICT
+;;
+CREATE TABLE judge_item (
+  id INTEGER PRIMARY KEY,
+  run TEXT NOT NULL REFERENCES judge_run (id),
+  subject TEXT NOT NULL CHECK (subject IN ('pair', 'answer')),
+  pair TEXT REFERENCES pair (id),
+  answer TEXT REFERENCES answer (id),
+  turn INTEGER NOT NULL CHECK (turn >= 0),
+  dimension TEXT NOT NULL,
+  order_shown TEXT CHECK (order_shown IN ('ab', 'ba')),
+  replicate INTEGER NOT NULL CHECK (replicate >= 1),
+  request TEXT NOT NULL REFERENCES judge_request (key),
+  CHECK ((subject = 'pair') = (pair IS NOT NULL)),
+  CHECK ((subject = 'pair') = (order_shown IS NOT NULL)),
+  CHECK ((subject = 'answer') = (answer IS NOT NULL))
+) STRICT
+;;
+CREATE UNIQUE INDEX judge_item_pair
+  ON judge_item (run, pair, turn, dimension, replicate, order_shown) WHERE subject = 'pair'
+;;
+CREATE UNIQUE INDEX judge_item_answer
+  ON judge_item (run, answer, turn, dimension, replicate) WHERE subject = 'answer'
+;;
+CREATE INDEX judge_item_by_request ON judge_item (request)
+;;
+-- Append-only log of calls. Headers are not stored, so no key can be.
+-- Tokens are NULL when the endpoint did not say: unknown is not 0.
+CREATE TABLE judge_attempt (
+  id INTEGER PRIMARY KEY,
+  run TEXT NOT NULL REFERENCES judge_run (id),
+  request TEXT NOT NULL REFERENCES judge_request (key),
+  started_at TEXT NOT NULL CHECK (started_at LIKE '%Z'),
+  finished_at TEXT NOT NULL CHECK (finished_at LIKE '%Z'),
+  status TEXT NOT NULL CHECK (status IN ('reply', 'filtered', 'api_error', 'timeout')),
+  http_status INTEGER,
+  raw TEXT CHECK (raw IS NULL OR json_valid(raw)),
+  served_model TEXT,
+  system_fingerprint TEXT,
+  prompt_tokens INTEGER CHECK (prompt_tokens >= 0),
+  completion_tokens INTEGER CHECK (completion_tokens >= 0),
+  latency_ms INTEGER NOT NULL CHECK (latency_ms >= 0),
+  error_class TEXT,
+  error_text TEXT,
+  CHECK (status <> 'reply' OR (raw IS NOT NULL AND error_class IS NULL))
+) STRICT
+;;
+CREATE INDEX judge_attempt_by_request ON judge_attempt (request)
+;;
+CREATE INDEX judge_attempt_by_run ON judge_attempt (run)
+;;
+CREATE TRIGGER judge_attempt_never_updated BEFORE UPDATE ON judge_attempt
+BEGIN SELECT RAISE (ABORT, 'the log of calls is append-only'); END
+;;
+CREATE TRIGGER judge_attempt_never_deleted BEFORE DELETE ON judge_attempt
+BEGIN SELECT RAISE (ABORT, 'the log of calls is append-only'); END
+;;
+-- Derived from the attempt it names. A side becomes an outcome only with an item's order.
+CREATE TABLE verdict (
+  request TEXT PRIMARY KEY REFERENCES judge_request (key),
+  attempt INTEGER NOT NULL REFERENCES judge_attempt (id),
+  status TEXT NOT NULL CHECK (status IN ('ok', 'unparseable', 'ambiguous', 'truncated',
+    'refused', 'filtered', 'api_error', 'timeout')),
+  choice TEXT CHECK (choice IN ('left', 'right', 'tie', 'both_bad')),
+  grade REAL CHECK (grade BETWEEN 1 AND 10),
+  harm TEXT CHECK (harm IS NULL OR json_valid(harm)),
+  detail TEXT NOT NULL DEFAULT '',
+  parser TEXT NOT NULL,
+  CHECK ((status = 'ok')
+    = ((choice IS NOT NULL) + (grade IS NOT NULL) + (harm IS NOT NULL) = 1)),
+  CHECK (status = 'ok' OR (choice IS NULL AND grade IS NULL AND harm IS NULL))
+) STRICT
+;;
+CREATE TABLE pair_verdict (
+  run TEXT NOT NULL REFERENCES judge_run (id),
+  pair TEXT NOT NULL REFERENCES pair (id),
+  turn INTEGER NOT NULL CHECK (turn >= 0),
+  dimension TEXT NOT NULL,
+  replicate INTEGER NOT NULL CHECK (replicate >= 1),
+  status TEXT NOT NULL CHECK (status IN ('ok', 'incomplete')),
+  outcome TEXT CHECK (outcome IN ('a', 'b', 'tie', 'both_bad')),
+  reason TEXT NOT NULL,
+  orders TEXT NOT NULL CHECK (orders IN ('both', 'unknown')),
+  CHECK ((status = 'ok') = (outcome IS NOT NULL)),
+  CHECK (status = 'ok' OR reason <> ''),
+  UNIQUE (run, pair, turn, dimension, replicate)
+) STRICT
+;;
+CREATE INDEX pair_verdict_by_pair ON pair_verdict (pair, turn, dimension)
+"""

@@ -1,0 +1,109 @@
+"""From a judge's reply to a choice: total, strict, and never a guess.
+
+A verdict is a tag such as `[[A]]`. The last line that bears a tag decides:
+
+- one tag, offered → `ok`
+- one tag, not offered (`[[E]]`, `[[90]]`) → `unparseable`: nothing is clamped or guessed
+- two different tags → `ambiguous`
+- no tag anywhere, or no text → `unparseable`
+
+What the endpoint says about the reply comes before its text: `content_filter` →
+`filtered`, a refusal field → `refused`, `length` → `truncated` even when a tag stands
+in the text, because what was cut off might have taken the verdict back.
+
+Pure: no database, endpoint or command line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from annotate.records import Choice, Status
+
+PARSER_VERSION = "tag-1"
+"""Changes whenever the same reply could give another verdict."""
+
+CHOICES: Mapping[str, Choice] = {
+    "A": Choice.LEFT,
+    "B": Choice.RIGHT,
+    "C": Choice.TIE,
+    "D": Choice.BOTH_BAD,
+}
+"""What each tag means: A is the answer shown first, B the second, C a tie, D both bad."""
+
+_TAG = re.compile(r"\[\[[ \t]*([A-Za-z0-9_.+-]{1,20})[ \t]*\]\]")
+_LINE = re.compile(r"[\r\n]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a reply says; `choice` is set exactly when the status is `ok`."""
+
+    status: Status
+    choice: Choice | None = None
+    detail: str = ""
+
+
+def parse(
+    text: str | None,
+    offered: Collection[str],
+    finish_reason: str | None = None,
+    refusal: str | None = None,
+) -> Parsed:
+    """Read one reply; never raises, never returns a label that was not offered.
+
+    `offered` holds tags without brackets, e.g. `("A", "B", "C", "D")`.
+    """
+    if finish_reason == "content_filter":
+        return Parsed(Status.FILTERED, detail="finish_reason content_filter")
+    if refusal:
+        return Parsed(Status.REFUSED, detail=_short(refusal))
+    if finish_reason == "length":
+        return Parsed(Status.TRUNCATED, detail="finish_reason length")
+    if not text or not text.strip():
+        return Parsed(Status.UNPARSEABLE, detail="empty reply")
+    tags = _last_tags(text)
+    if not tags:
+        return Parsed(Status.UNPARSEABLE, detail="no verdict tag")
+    if len(set(tags)) > 1:
+        return Parsed(Status.AMBIGUOUS, detail=f"tags on one line: {', '.join(tags[:4])}")
+    tag = tags[0]
+    if tag not in offered or tag not in CHOICES:
+        return Parsed(Status.UNPARSEABLE, detail=f"tag {tag} was not offered")
+    return Parsed(Status.OK, CHOICES[tag])
+
+
+def parse_reply(raw: object, offered: Collection[str]) -> Parsed:
+    """Read a whole chat completion as the endpoint sent it (any JSON value)."""
+    choices = raw.get("choices") if isinstance(raw, dict) else None
+    first = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(first, dict):
+        return Parsed(Status.UNPARSEABLE, detail="no choices in the reply")
+    message = first.get("message")
+    fields = message if isinstance(message, dict) else {}
+    return parse(
+        _text(fields.get("content")),
+        offered,
+        _text(first.get("finish_reason")),
+        _text(fields.get("refusal")),
+    )
+
+
+def _last_tags(text: str) -> list[str]:
+    """The tags of the last line that has any, in upper case."""
+    for line in reversed(_LINE.split(text)):
+        tags = [tag.upper() for tag in _TAG.findall(line)]
+        if tags:
+            return tags
+    return []
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _short(text: str, limit: int = 200) -> str:
+    one_line = " ".join(text.split())
+    return one_line if len(one_line) <= limit else one_line[: limit - 1] + "…"
