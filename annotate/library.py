@@ -15,6 +15,7 @@ from enum import StrEnum
 
 from .errors import DataError
 from .records import (
+    INLINE,
     Answer,
     Pair,
     Question,
@@ -102,7 +103,7 @@ def add_reference(conn: sqlite3.Connection, reference: Reference) -> Added:
         "INSERT OR IGNORE INTO reference (id, question, source, hash, turns, created_at)"
         " VALUES (?, ?, ?, ?, ?, ?)",
         (
-            stable_id("reference", question, reference.hash),
+            stable_id("reference", question, reference.hash, reference.source),
             question,
             reference.source,
             reference.hash,
@@ -336,11 +337,11 @@ def _stored_pair(row: tuple[str, ...]) -> StoredPair:
 
 
 def reference(store: Store, key: QuestionKey) -> Reference | None:
-    """The newest reference of a question, if any."""
+    """The newest reference of a question, if any; one from a reference file before an inline one."""
     row = store.conn.execute(
         "SELECT turns, source FROM reference WHERE question = ?"
-        " ORDER BY created_at DESC, rowid DESC LIMIT 1",
-        (Question(key).id,),
+        " ORDER BY source = ?, created_at DESC, rowid DESC LIMIT 1",
+        (Question(key).id, INLINE),
     ).fetchone()
     return None if row is None else Reference(key, tuple(json.loads(row[0])), row[1])
 
@@ -351,7 +352,8 @@ def counts(store: Store) -> dict[str, int]:
         "questions": "SELECT count(*) FROM question",
         "models": "SELECT count(*) FROM model",
         "answers": "SELECT count(*) FROM answer",
-        "references": "SELECT count(*) FROM reference",
+        "references": f"SELECT count(*) FROM reference WHERE source <> '{INLINE}'",
+        "inline references": f"SELECT count(*) FROM reference WHERE source = '{INLINE}'",
         "pairs": "SELECT count(*) FROM pair WHERE superseded_by IS NULL",
         "pairs with text": "SELECT count(*) FROM pair WHERE answer_a IS NOT NULL",
     }

@@ -71,7 +71,7 @@ CREATE TABLE reference (
   hash TEXT NOT NULL,
   turns TEXT NOT NULL CHECK (json_valid(turns)),
   created_at TEXT NOT NULL,
-  UNIQUE (question, hash)
+  UNIQUE (question, hash, source)
 ) STRICT
 ;;
 -- A model is (name, answer set): a rerun under the same name is another version.

@@ -212,6 +212,11 @@ class Answer:
         return stable_id("answer", self.key.benchmark, self.key.question_id, self.model, self.hash)
 
 
+INLINE = "inline"
+"""Source of a reference that stands in the question's own line: FastChat's judge never reads
+those, so a reference file for the same question takes precedence."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reference:
     """A reference solution, one text per turn (empty where a turn has none)."""

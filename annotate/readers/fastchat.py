@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, Field
 
 from ..records import (
+    INLINE,
     OVERALL,
     Answer,
     Label,
@@ -88,7 +89,7 @@ def read_questions(path: Path, name: str, benchmark: str) -> Iterator[Read]:
             key = QuestionKey(benchmark, line.question_id)
             yield Found(where, Question(key, line.category, user_turns(line.turns)))
             if line.reference:
-                yield Found(where, Reference(key, tuple(line.reference), name))
+                yield Found(where, Reference(key, tuple(line.reference), INLINE))
 
 
 def read_answers(path: Path, name: str, benchmark: str) -> Iterator[Read]:

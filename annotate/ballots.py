@@ -1,0 +1,270 @@
+"""Votes: cast, undone, imported, read back as judgments. Nothing here changes a stored vote."""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from . import leases
+from .errors import AlreadyVoted, RatingError
+from .events import salted_digest
+from .leases import Screen
+from .library import Added
+from .readers import Problem, Where
+from .records import Choice, Label, outcome, stable_id
+from .seats import add_rater
+from .store import Store, now
+from .study import AssignmentSection
+
+VOTE_COLUMNS = (
+    "id", "client_key", "screen", "rater", "layer", "subject", "pair", "answer", "turn",
+    "dimension", "occurrence", "revision", "replaces", "status", "outcome", "strength", "grade",
+    "harm", "order_shown", "protocol", "purpose", "inclusion_probability", "comment_digest",
+    "active_ms", "import_batch", "created_at",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a rater is told after a vote; only made after COMMIT."""
+
+    vote: str
+    repeated: bool
+
+
+def cast(
+    store: Store,
+    rater: str,
+    screen_id: str,
+    choice: Choice,
+    settings: AssignmentSection,
+    *,
+    client_key: str,
+    comment: str = "",
+    active_ms: int | None = None,
+) -> Receipt:
+    """Save a vote, durably, before returning.
+
+    The same key again, or the same choice from a second tab, is the same vote.
+
+    Raises:
+        UnknownScreen: the screen is not this rater's.
+        AlreadyVoted: another choice for this screen was saved first, and stands.
+        LeaseLost: the pair went to someone else.
+        StoreUnavailable: nothing was saved; trying again later is safe.
+    """
+    with store.write() as conn:
+        screen = leases.screen(conn, rater, screen_id)
+        value = outcome(choice, screen.order)
+        last = conn.execute(
+            "SELECT id, status, outcome, revision FROM vote WHERE screen = ?"
+            " ORDER BY revision DESC LIMIT 1",
+            (screen_id,),
+        ).fetchone()
+        seen = conn.execute(
+            "SELECT id FROM vote WHERE client_key = ? AND screen = ?", (client_key, screen_id)
+        ).fetchone()
+        if seen:
+            return Receipt(seen[0], repeated=True)
+        if last and last[1] == "ok":
+            if last[2] == value:
+                return Receipt(last[0], repeated=True)
+            raise AlreadyVoted(
+                "this question was already answered, perhaps in another tab;"
+                " that answer stands, and Undo takes it back"
+            )
+        leases.hold(conn, screen, settings)
+        return Receipt(
+            _insert(
+                store,
+                conn,
+                _row(screen, last)
+                | {
+                    "client_key": client_key,
+                    "status": "ok",
+                    "outcome": value,
+                    "active_ms": active_ms,
+                },
+                comment,
+            ),
+            repeated=False,
+        )
+
+
+def undo(store: Store, rater: str, settings: AssignmentSection) -> str:
+    """Withdraw a rater's latest standing vote by a new row; returns the screen's id.
+
+    Its pair is opened again for them, in the order they saw.
+
+    Raises:
+        RatingError: there is nothing to undo.
+        LeaseLost: the pair went to someone else meanwhile.
+    """
+    with store.write() as conn:
+        last = conn.execute(
+            "SELECT v.id, v.status, v.outcome, v.revision, v.screen FROM current_vote v"
+            " WHERE v.rater = ? AND v.screen IS NOT NULL ORDER BY v.rowid DESC LIMIT 1",
+            (rater,),
+        ).fetchone()
+        if last is None:
+            raise RatingError("there is no vote of yours to undo")
+        screen = leases.screen(conn, rater, last[4])
+        # 'done' keeps its slot, so reopening takes it from nobody.
+        conn.execute(
+            "UPDATE assignment SET state = 'leased', finished_at = NULL"
+            " WHERE id = ? AND state = 'done'",
+            (screen.assignment,),
+        )
+        leases.hold(conn, screen, settings)
+        row = _row(screen, last) | {"client_key": f"undo|{last[0]}", "status": "withdrawn"}
+        _insert(store, conn, row, "")
+        return screen.id
+
+
+def _row(screen: Screen, last: tuple[Any, ...] | None) -> dict[str, Any]:
+    """The columns that a screen decides, following on its last vote."""
+    return {
+        "screen": screen.id,
+        "rater": screen.rater,
+        "layer": "vote",
+        "subject": "pair",
+        "pair": screen.pair,
+        "turn": screen.turn,
+        "dimension": screen.dimension,
+        "occurrence": screen.occurrence,
+        "revision": last[3] + 1 if last else 1,
+        "replaces": last[0] if last else None,
+        "order_shown": screen.order,
+        "protocol": screen.protocol,
+        "purpose": screen.purpose,
+        "inclusion_probability": screen.inclusion_probability,
+    }
+
+
+def _insert(store: Store, conn: sqlite3.Connection, row: dict[str, Any], comment: str) -> str:
+    """Insert a vote, its comment and its event in the caller's transaction."""
+    full: dict[str, Any] = dict.fromkeys(VOTE_COLUMNS)
+    full |= {"id": str(uuid.uuid4()), "created_at": now()} | row
+    salt = secrets.token_hex(16)
+    if comment:
+        full["comment_digest"] = salted_digest(salt, comment)
+    conn.execute(
+        f"INSERT INTO vote ({', '.join(VOTE_COLUMNS)})"
+        f" VALUES ({', '.join('?' * len(VOTE_COLUMNS))})",
+        [full[name] for name in VOTE_COLUMNS],
+    )
+    if comment:
+        conn.execute(
+            "INSERT INTO vote_comment (vote, salt, comment) VALUES (?, ?, ?)",
+            (full["id"], salt, comment),
+        )
+    conn.execute("DELETE FROM draft WHERE screen = ?", (full["screen"],))
+    store.log(conn, "vote", full["id"], full)
+    return str(full["id"])
+
+
+def save_draft(store: Store, rater: str, screen_id: str, comment: str) -> None:
+    """Keep an unsent comment, so that a reload or a new sign-in does not lose it.
+
+    Raises:
+        UnknownScreen: the screen is not this rater's.
+    """
+    with store.write() as conn:
+        leases.screen(conn, rater, screen_id)
+        conn.execute(
+            "INSERT INTO draft (screen, comment, updated_at) VALUES (?, ?, ?)"
+            " ON CONFLICT (screen) DO UPDATE"
+            " SET comment = excluded.comment, updated_at = excluded.updated_at",
+            (screen_id, comment, now()),
+        )
+
+
+def draft(store: Store, screen_id: str) -> str:
+    """The unsent comment of a screen ("" when there is none)."""
+    row = store.conn.execute("SELECT comment FROM draft WHERE screen = ?", (screen_id,)).fetchone()
+    return "" if row is None else str(row[0])
+
+
+def import_key(label: Label) -> str:
+    """What makes an imported vote the same vote: rater, question, models, turn, dimension."""
+    return stable_id(
+        "imported vote",
+        label.source_id,
+        label.key.benchmark,
+        label.key.question_id,
+        label.model_a,
+        label.model_b,
+        str(label.turn),
+        label.dimension,
+    )
+
+
+def import_vote(
+    store: Store, conn: sqlite3.Connection, label: Label, pair_id: str, where: Where
+) -> Added | Problem:
+    """Store one person's canonical label as a vote, inside the caller's transaction."""
+    key = import_key(label)
+    stored = conn.execute(
+        "SELECT v.outcome, r.rater_group FROM vote v JOIN rater r ON r.id = v.rater"
+        " WHERE v.client_key = ?",
+        (key,),
+    ).fetchone()
+    if stored:
+        if stored[0] == label.value:
+            return Added.MERGED
+        return Problem(
+            where,
+            "winner",
+            f"{label.source_id} already has another vote here ({stored[0]});"
+            f" found {label.value}, the first one stands",
+        )
+    row = {
+        "client_key": key,
+        "rater": _imported_rater(store, conn, label),
+        "layer": label.layer,
+        "subject": "pair",
+        "pair": pair_id,
+        "turn": label.turn,
+        "dimension": label.dimension,
+        "occurrence": 1,
+        "revision": 1,
+        "status": "ok",
+        "outcome": label.value,
+        "order_shown": label.order,
+        "purpose": "estimation",
+    }
+    _insert(store, conn, row, label.comment)
+    return Added.NEW
+
+
+def _imported_rater(store: Store, conn: sqlite3.Connection, label: Label) -> str:
+    found = conn.execute("SELECT id FROM rater WHERE label = ?", (label.source_id,)).fetchone()
+    if found:
+        return str(found[0])
+    return add_rater(store, conn, group=label.rater_group, kind="imported", label=label.source_id)
+
+
+JUDGMENT_COLUMNS = (
+    "unit_id", "subject", "benchmark", "question_id", "category", "model_a", "model_b", "turn",
+    "dimension", "source_kind", "source_id", "rater_group", "layer", "occurrence", "purpose",
+    "inclusion_probability", "value", "strength", "status", "order", "protocol",
+)  # fmt: skip
+
+
+def judgments(store: Store) -> Iterator[dict[str, Any]]:
+    """People's standing votes as rows of the tidy table (DESIGN §2), streamed."""
+    rows = store.conn.execute(
+        "SELECT coalesce(p.superseded_by, p.id), v.subject, q.benchmark, q.question_id,"
+        " q.category, p.model_a, p.model_b, v.turn, v.dimension, 'rater',"
+        " coalesce(r.label, r.id), r.rater_group, v.layer, v.occurrence, v.purpose,"
+        " v.inclusion_probability, v.outcome, v.strength, v.status, v.order_shown,"
+        " coalesce(v.protocol, '')"
+        " FROM current_vote v JOIN pair p ON p.id = v.pair JOIN question q ON q.id = p.question"
+        " JOIN rater r ON r.id = v.rater WHERE r.kind <> 'preview' ORDER BY v.rowid"
+    )
+    for row in rows:
+        yield dict(zip(JUDGMENT_COLUMNS, row, strict=True))

@@ -1,0 +1,326 @@
+"""Files into the store, with every record accounted for: imported, merged, or listed.
+
+Questions come first whatever the order of the files, then answers and references, then
+labels, so that label-only votes can bind to pairs with text. Judges' labels are handed to
+`verdicts` (the judge's side of the house): nothing here knows where they go.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from . import ballots, library
+from .errors import DataError, UsageError
+from .library import Added
+from .readers import Found, Problem, Source, Where, sources
+from .records import (
+    INLINE,
+    Answer,
+    Label,
+    Question,
+    Reference,
+    SourceKind,
+    canonical_json,
+    empty_turns,
+    stable_id,
+)
+from .store import Store, now
+
+BATCH = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class BoundLabel:
+    """A judge's label and the pair it is about."""
+
+    where: Where
+    label: Label
+    pair_id: str
+
+
+VerdictSink = Callable[[list[BoundLabel]], "list[Added | Problem]"]
+"""Stores judges' labels; answers one entry per label, in order."""
+
+
+@dataclass
+class Account:
+    """What became of every record read."""
+
+    read: Counter[str] = field(default_factory=Counter)
+    imported: Counter[str] = field(default_factory=Counter)
+    merged: Counter[str] = field(default_factory=Counter)
+    problems: list[Problem] = field(default_factory=list)
+    files: list[tuple[Source, str]] = field(default_factory=list)
+    pairs_added: int = 0
+
+    @property
+    def refused(self) -> list[Problem]:
+        """Records that were not imported."""
+        return [p for p in self.problems if not p.warning]
+
+    @property
+    def warnings(self) -> list[Problem]:
+        """Records that were imported but deserve a look."""
+        return [p for p in self.problems if p.warning]
+
+    @property
+    def added(self) -> int:
+        """How many things this import added to the study."""
+        return sum(self.imported.values()) + self.pairs_added
+
+    def take(self, kind: str, what: Added | Problem) -> None:
+        """Count one record of a kind."""
+        if isinstance(what, Problem):
+            self.problems.append(what)
+        elif what is Added.NEW:
+            self.imported[kind] += 1
+        else:
+            self.merged[kind] += 1
+
+
+def import_paths(
+    store: Store,
+    paths: Iterable[Path],
+    verdicts: VerdictSink,
+    *,
+    benchmark: str | None = None,
+    progress: Callable[[str, int], None] = lambda _name, _count: None,
+) -> Account:
+    """Read everything under the paths into the store.
+
+    A path that does not exist is refused before anything is read. Each file is stored in
+    short transactions; killing the program leaves a study that the next import completes.
+
+    Raises:
+        UsageError: a path does not exist.
+    """
+    todo: list[Source] = []
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"{path}: not found; give a folder or a JSONL file")
+        todo += sources(path, benchmark or _benchmark_of_labels(store, path))
+    account = Account()
+    for source in sorted(todo, key=lambda s: s.phase):
+        _import_file(store, source, verdicts, account, progress)
+    return account
+
+
+def _benchmark_of_labels(store: Store, path: Path) -> str | None:
+    """A lone label file goes to the study's only benchmark, whatever its folder is called."""
+    if path.is_dir() or any(s.kind not in ("labels", "pair judgments") for s in sources(path, "")):
+        return None
+    names = [r[0] for r in store.conn.execute("SELECT DISTINCT benchmark FROM question")]
+    return names[0] if len(names) == 1 else None
+
+
+def _import_file(
+    store: Store,
+    source: Source,
+    verdicts: VerdictSink,
+    account: Account,
+    progress: Callable[[str, int], None],
+) -> None:
+    account.files.append((source, source.kind))
+    if source.reader is None:
+        account.problems.append(Problem(source.where, "", source.note, warning=True))
+        return
+    before = account.added
+    answers = _AnswerSets()
+    labels = _Labels(store, verdicts, account)
+    done = 0
+    for batch in _batches(source.reader(source.path, source.name, source.benchmark)):
+        with store.write() as conn:
+            for item in batch:
+                if isinstance(item, Problem):
+                    account.problems.append(item)
+                elif isinstance(item.record, Answer):
+                    account.take("answers", answers.add(item.where, item.record))
+                    account.read["answers"] += 1
+                elif isinstance(item.record, Label):
+                    labels.add(conn, item.where, item.record)
+                else:
+                    _add_plain(conn, item.where, item.record, account)
+            labels.store_votes(conn)
+        labels.store_verdicts()
+        done += len(batch)
+        progress(source.name, done)
+    answers.store(store, account)
+    _remember(store, source, account, account.added - before)
+
+
+def _batches(items: Iterator[Found | Problem]) -> Iterator[list[Found | Problem]]:
+    while batch := list(islice(items, BATCH)):
+        yield batch
+
+
+def _add_plain(
+    conn: sqlite3.Connection, where: Where, record: Question | Reference, account: Account
+) -> None:
+    kind = "questions"
+    if isinstance(record, Reference):
+        kind = "inline references" if record.source == INLINE else "references"
+    account.read[kind] += 1
+    try:
+        if isinstance(record, Question):
+            account.take(kind, library.add_question(conn, record))
+        else:
+            account.take(kind, library.add_reference(conn, record))
+    except DataError as error:
+        account.take(kind, Problem(where, "question_id", str(error)))
+
+
+class _AnswerSets:
+    """The answers of one file, held until it ends: a model version is a whole set."""
+
+    def __init__(self) -> None:
+        self._sets: dict[tuple[str, str], dict[str, tuple[Where, Answer]]] = {}
+
+    def add(self, where: Where, answer: Answer) -> Added | Problem:
+        """MERGED for a repeat within the file; NEW answers are only counted when stored."""
+        known = self._sets.setdefault((answer.key.benchmark, answer.model), {})
+        question = Question(answer.key).id
+        if question not in known:
+            known[question] = (where, answer)
+            return Added.NEW
+        first, same = known[question]
+        if same.hash == answer.hash:
+            return Added.MERGED
+        return Problem(
+            where,
+            "question_id",
+            f"another answer of {answer.model} to question {answer.key.question_id}"
+            f" stands on line {first.line}; the first one is kept",
+        )
+
+    def store(self, store: Store, account: Account) -> None:
+        """Store every set, then make the pairs that became possible."""
+        for (benchmark, model), held in self._sets.items():
+            with store.write() as conn:
+                known: list[Answer] = []
+                for where, answer in held.values():
+                    problem = _unusable(conn, where, answer)
+                    if problem is None:
+                        known.append(answer)
+                        account.problems += _empty(where, answer)
+                    else:
+                        account.imported["answers"] -= 1
+                        account.problems.append(problem)
+                done = library.add_answers(conn, benchmark, model, known)
+            repeats = sum(1 for what in done.values() if what is Added.MERGED)
+            account.imported["answers"] -= repeats
+            account.merged["answers"] += repeats
+        if self._sets:
+            with store.write() as conn:
+                account.pairs_added += library.build_pairs(conn, store.study_id)
+
+
+def _unusable(conn: sqlite3.Connection, where: Where, answer: Answer) -> Problem | None:
+    row = conn.execute(
+        "SELECT json_array_length(turns) FROM question WHERE id = ?", (Question(answer.key).id,)
+    ).fetchone()
+    if row is None or row[0] is None:
+        return Problem(
+            where,
+            "question_id",
+            f"answers question {answer.key.question_id}, which is not in"
+            f" benchmark {answer.key.benchmark}; import its questions too",
+        )
+    if len(answer.turns or ()) > row[0]:
+        return Problem(
+            where, "choices", f"has {len(answer.turns or ())} turns, the question has {row[0]}"
+        )
+    return None
+
+
+def _empty(where: Where, answer: Answer) -> list[Problem]:
+    return [
+        Problem(
+            where,
+            "turns",
+            f"{answer.model}, question {answer.key.question_id}: turn {turn} is empty",
+            warning=True,
+        )
+        for turn in empty_turns(answer)
+    ]
+
+
+class _Labels:
+    """The labels of one file: bound to pairs, then votes here and verdicts to the sink."""
+
+    def __init__(self, store: Store, verdicts: VerdictSink, account: Account) -> None:
+        self._store = store
+        self._study = store.study_id
+        self._sink = verdicts
+        self._account = account
+        self._bound: dict[tuple[str, str, str, str], str] = {}
+        self._lines: dict[str, int] = {}
+        self._votes: list[BoundLabel] = []
+        self._verdicts: list[BoundLabel] = []
+
+    def add(self, conn: sqlite3.Connection, where: Where, label: Label) -> None:
+        """Bind one label; it is stored with its batch."""
+        kind = "votes" if label.source_kind is SourceKind.RATER else "verdicts"
+        self._account.read[kind] += 1
+        label = label.canonical()
+        names = (label.key.benchmark, label.key.question_id, label.model_a, label.model_b)
+        try:
+            if names not in self._bound:
+                self._bound[names] = library.bind(
+                    conn, self._study, label.key, label.model_a, label.model_b
+                )
+        except DataError as error:
+            self._account.take(kind, Problem(where, "model_a", str(error)))
+            return
+        bound = BoundLabel(where, label, self._bound[names])
+        (self._votes if kind == "votes" else self._verdicts).append(bound)
+
+    def store_votes(self, conn: sqlite3.Connection) -> None:
+        """Store the batch's votes; a repeat inside the file is named, not only counted."""
+        for bound in self._votes:
+            key = ballots.import_key(bound.label)
+            first = self._lines.setdefault(key, bound.where.line)
+            what = ballots.import_vote(self._store, conn, bound.label, bound.pair_id, bound.where)
+            self._account.take("votes", what)
+            if what is Added.MERGED and first != bound.where.line:
+                self._account.problems.append(
+                    Problem(
+                        bound.where,
+                        "",
+                        f"merged: {bound.label.source_id} cast the same vote on line {first}",
+                        warning=True,
+                    )
+                )
+        self._votes = []
+
+    def store_verdicts(self) -> None:
+        """Hand the batch's verdicts to the judge's side."""
+        if self._verdicts:
+            for what in self._sink(self._verdicts):
+                self._account.take("verdicts", what)
+        self._verdicts = []
+
+
+def _remember(store: Store, source: Source, account: Account, added: int) -> None:
+    """Log an import that added something; a repeat leaves no trace."""
+    if not added:
+        return
+    sha = hashlib.sha256()
+    with source.path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            sha.update(chunk)
+    counts = {"added": added, "read": dict(account.read)}
+    with store.write() as conn:
+        batch = stable_id("import", str(uuid.uuid4()))
+        conn.execute(
+            "INSERT INTO import_batch (id, created_at, path, kind, digest, counts)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (batch, now(), source.name, source.kind, sha.hexdigest(), canonical_json(counts)),
+        )
+        store.log(conn, "import", batch, {"file": source.name, "sha256": sha.hexdigest(), **counts})

@@ -1,0 +1,420 @@
+"""Slots, leases and screens: which pair a rater holds, and what they see of it next.
+
+A lease is a row of `assignment` in state `leased`; unique indexes make two raters on one
+slot, or one rater twice on a pair, impossible whatever the timing. Expired leases return
+their slots; a rater who comes back finds the same pair in the same order.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from . import assignment as rule
+from .assignment import Balance, Candidate
+from .errors import LeaseLost, UnknownScreen
+from .records import Order
+from .seats import Rater
+from .store import Store, after, now
+from .study import AssignmentSection, ProtocolSection
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What one rater is shown once: a pair up to a turn, asked about one dimension."""
+
+    id: str
+    assignment: str
+    rater: str
+    pair: str
+    order: Order
+    turn: int
+    turns: int
+    dimension: str
+    dimensions: tuple[str, ...]
+    position: int
+    occurrence: int
+    protocol: str
+    purpose: str
+    inclusion_probability: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """Why there is nothing to show, in counts; `until` is when the next lease runs out."""
+
+    reason: str
+    done: int
+    leased_by_others: int = 0
+    until: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A rater's own progress, in pairs."""
+
+    done: int
+    open: int
+
+
+def prepare(store: Store, settings: AssignmentSection) -> int:
+    """Pre-make every missing slot of every pair that can be served; returns how many."""
+    made = 0
+    with store.write() as conn:
+        for ordinal, order in _slots(settings.overlap):
+            rows = conn.execute(
+                "SELECT p.id FROM pair p WHERE p.answer_a IS NOT NULL AND NOT EXISTS"
+                " (SELECT 1 FROM slot s WHERE s.pair = p.id AND s.occurrence = 1"
+                "  AND s.order_shown = ? AND s.ordinal = ?)",
+                (order, ordinal),
+            ).fetchall()
+            conn.executemany(
+                "INSERT INTO slot (id, pair, ordinal, order_shown, purpose, inclusion_probability)"
+                " VALUES (?, ?, ?, ?, 'estimation', 1.0)",
+                [(str(uuid.uuid4()), pair, ordinal, order) for (pair,) in rows],
+            )
+            made += len(rows)
+    return made
+
+
+def _slots(overlap: int) -> list[tuple[int, Order]]:
+    orders = rule.slot_orders(overlap)
+    return [(index // 2, order) for index, order in enumerate(orders)]
+
+
+def next_screen(
+    store: Store, rater: Rater, protocol: ProtocolSection, settings: AssignmentSection
+) -> Screen | Empty:
+    """The screen that a rater is on, leasing the next pair when the last one is done.
+
+    Idempotent: asking again (a reload, a second tab) gives the same screen.
+    """
+    with store.write() as conn:
+        expire(conn)
+        while True:
+            held = _held(conn, rater.id) or _lease(store, conn, rater, protocol, settings)
+            if held is None:
+                return _why_empty(conn, rater, settings)
+            screen = _open_screen(conn, rater, held, protocol)
+            if screen is not None:
+                _renew(conn, held, settings)
+                return screen
+            conn.execute(
+                "UPDATE assignment SET state = 'done', finished_at = ? WHERE id = ?", (now(), held)
+            )
+
+
+def expire(conn: sqlite3.Connection) -> int:
+    """Give back the slots of leases that ran out; returns how many."""
+    return conn.execute(
+        "UPDATE assignment SET state = 'expired' WHERE state = 'leased' AND expires_at < ?",
+        (now(),),
+    ).rowcount
+
+
+def _held(conn: sqlite3.Connection, rater: str) -> str | None:
+    row = conn.execute(
+        "SELECT id FROM assignment WHERE rater = ? AND state = 'leased'"
+        " ORDER BY leased_at, rowid LIMIT 1",
+        (rater,),
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
+def _lease(
+    store: Store,
+    conn: sqlite3.Connection,
+    rater: Rater,
+    protocol: ProtocolSection,
+    settings: AssignmentSection,
+) -> str | None:
+    """Lease the best free (pair, slot) for a rater; returns the assignment's id."""
+    shown = conn.execute(
+        "SELECT p.model_a, p.model_b, a.order_shown, p.question FROM assignment a"
+        " JOIN pair p ON p.id = a.pair WHERE a.rater = ? AND a.occurrence = 1"
+        " AND a.state IN ('leased', 'done', 'skipped') ORDER BY a.leased_at, a.rowid",
+        (rater.id,),
+    ).fetchall()
+    chosen = rule.choose(
+        candidates(conn, rater.id, settings),
+        Balance.of((a, b, Order(order)) for a, b, order, _ in shown),
+        last_question=shown[-1][3] if shown else None,
+        seed=f"{store.study_id}|{rater.id}|{len(shown)}",
+    )
+    if chosen is None:
+        return None
+    candidate, order = chosen
+    slot = _free_slot(conn, candidate.pair_id, order)
+    earlier = conn.execute(
+        "SELECT id FROM assignment WHERE rater = ? AND pair = ? AND occurrence = 1"
+        " AND state IN ('expired', 'released')",
+        (rater.id, candidate.pair_id),
+    ).fetchone()
+    lease_id = earlier[0] if earlier else str(uuid.uuid4())
+    until = after(settings.lease_minutes * 60)
+    if earlier:
+        # The same row again: screens and votes of the interrupted work stay attached to it.
+        conn.execute(
+            "UPDATE assignment SET slot = ?, state = 'leased', expires_at = ? WHERE id = ?",
+            (slot, until, lease_id),
+        )
+    else:
+        names = [d.name for d in protocol.dimensions]
+        conn.execute(
+            "INSERT INTO assignment (id, slot, rater, pair, occurrence, order_shown, dimensions,"
+            " state, leased_at, expires_at) VALUES (?, ?, ?, ?, 1, ?, ?, 'leased', ?, ?)",
+            (
+                lease_id,
+                slot,
+                rater.id,
+                candidate.pair_id,
+                order,
+                json.dumps(rule.dimension_order(names, rater.seat)),
+                now(),
+                until,
+            ),
+        )
+    return lease_id
+
+
+def _free_slot(conn: sqlite3.Connection, pair: str, order: Order) -> str:
+    row = conn.execute(
+        "SELECT s.id FROM slot s WHERE s.pair = ? AND s.occurrence = 1 AND s.order_shown = ?"
+        " AND NOT EXISTS (SELECT 1 FROM assignment h WHERE h.slot = s.id"
+        "  AND h.state IN ('leased', 'done')) ORDER BY s.ordinal LIMIT 1",
+        (pair, order),
+    ).fetchone()
+    return str(row[0])
+
+
+# Serving order, with what is still free of each pair. A rater who held a pair before
+# (expired, released) may only get it back in the order they saw.
+_OPEN_PAIRS = """
+SELECT p.id, p.question, p.model_a, p.model_b,
+  (SELECT count(*) FROM slot s WHERE s.pair = p.id AND s.occurrence = 1 AND s.order_shown = 'ab'
+     AND NOT EXISTS (SELECT 1 FROM assignment h WHERE h.slot = s.id
+                     AND h.state IN ('leased', 'done'))) AS free_ab,
+  (SELECT count(*) FROM slot s WHERE s.pair = p.id AND s.occurrence = 1 AND s.order_shown = 'ba'
+     AND NOT EXISTS (SELECT 1 FROM assignment h WHERE h.slot = s.id
+                     AND h.state IN ('leased', 'done'))) AS free_ba,
+  (SELECT m.order_shown FROM assignment m WHERE m.rater = :rater AND m.pair = p.id
+     AND m.occurrence = 1 LIMIT 1) AS seen
+FROM pair p
+WHERE p.answer_a IS NOT NULL AND p.excluded IS NULL
+  AND NOT EXISTS (SELECT 1 FROM assignment m WHERE m.rater = :rater AND m.pair = p.id
+                  AND m.occurrence = 1 AND m.state IN ('leased', 'done', 'skipped'))
+  AND (SELECT count(DISTINCT k.rater) FROM skip k WHERE k.pair = p.id) < :skips
+  AND NOT EXISTS (SELECT 1 FROM rater_optout o JOIN question q ON q.id = p.question
+                  WHERE o.rater = :rater AND o.category = q.category)
+  AND (SELECT count(*) FROM assignment u WHERE u.pair = p.id AND u.occurrence = 1
+       AND u.state IN ('leased', 'done')) < :overlap
+ORDER BY p.priority DESC, p.draw_order
+LIMIT :window
+"""
+
+
+def candidates(
+    conn: sqlite3.Connection, rater: str, settings: AssignmentSection
+) -> Sequence[Candidate]:
+    """Pairs that a rater may be given now, in serving order, at most a window of them."""
+    rows = conn.execute(
+        _OPEN_PAIRS,
+        {
+            "rater": rater,
+            "skips": settings.skips_before_owner,
+            "overlap": settings.overlap,
+            "window": rule.WINDOW,
+        },
+    )
+    found = []
+    for pair, question, model_a, model_b, free_ab, free_ba, seen in rows:
+        free = [o for o, n in ((Order.AB, free_ab), (Order.BA, free_ba)) if n]
+        orders = tuple(o for o in free if seen is None or o == seen)
+        if orders:
+            found.append(Candidate(pair, question, model_a, model_b, orders))
+    return found
+
+
+def _open_screen(
+    conn: sqlite3.Connection, rater: Rater, lease: str, protocol: ProtocolSection
+) -> Screen | None:
+    """The first screen of a lease without a standing vote; None when all are voted."""
+    row = conn.execute(
+        "SELECT a.pair, a.order_shown, a.dimensions, a.occurrence, json_array_length(q.turns)"
+        " FROM assignment a JOIN pair p ON p.id = a.pair JOIN question q ON q.id = p.question"
+        " WHERE a.id = ?",
+        (lease,),
+    ).fetchone()
+    names, turns = json.loads(row[2]), row[4]
+    voted = set(
+        conn.execute(
+            "SELECT s.turn, s.dimension FROM screen s JOIN current_vote v ON v.screen = s.id"
+            " WHERE s.assignment = ?",
+            (lease,),
+        ).fetchall()
+    )
+    order = [(turn, name) for turn in range(1, turns + 1) for name in names]
+    for position, (turn, name) in enumerate(order):
+        if (turn, name) in voted:
+            continue
+        conn.execute(
+            "INSERT OR IGNORE INTO screen"
+            " (id, assignment, turn, dimension, position, protocol, shown_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (str(uuid.uuid4()), lease, turn, name, position, protocol.id, now()),
+        )
+        found = conn.execute(
+            "SELECT id FROM screen WHERE assignment = ? AND turn = ? AND dimension = ?",
+            (lease, turn, name),
+        ).fetchone()
+        return screen(conn, rater.id, found[0])
+    return None
+
+
+def screen(conn: sqlite3.Connection, rater: str, screen_id: str) -> Screen:
+    """A screen of a rater's.
+
+    Raises:
+        UnknownScreen: there is none, or it is somebody else's.
+    """
+    row = conn.execute(
+        "SELECT s.id, s.assignment, a.rater, a.pair, a.order_shown, s.turn,"
+        " json_array_length(q.turns), s.dimension, a.dimensions, s.position, a.occurrence,"
+        " s.protocol, t.purpose, t.inclusion_probability"
+        " FROM screen s JOIN assignment a ON a.id = s.assignment JOIN slot t ON t.id = a.slot"
+        " JOIN pair p ON p.id = a.pair JOIN question q ON q.id = p.question"
+        " WHERE s.id = ? AND a.rater = ?",
+        (screen_id, rater),
+    ).fetchone()
+    if row is None:
+        raise UnknownScreen("this screen is not yours or no longer exists; reload the page")
+    names = ("id", "assignment", "rater", "pair", "order", "turn", "turns", "dimension")
+    rest = ("dimensions", "position", "occurrence", "protocol", "purpose", "inclusion_probability")
+    fields = dict(zip(names + rest, row, strict=True))
+    fields |= {"order": Order(row[4]), "dimensions": tuple(json.loads(row[8]))}
+    return Screen(**fields)
+
+
+def hold(conn: sqlite3.Connection, screen: Screen, settings: AssignmentSection) -> None:
+    """Make sure the rater holds the screen's pair, taking it back if it is still free.
+
+    Raises:
+        LeaseLost: it was given to someone else, or closed.
+    """
+    state = conn.execute(
+        "SELECT state FROM assignment WHERE id = ?", (screen.assignment,)
+    ).fetchone()[0]
+    if state == "expired":
+        used = conn.execute(
+            "SELECT count(*) FROM assignment WHERE pair = ? AND occurrence = ?"
+            " AND state IN ('leased', 'done')",
+            (screen.pair, screen.occurrence),
+        ).fetchone()[0]
+        taken = conn.execute(
+            "SELECT 1 FROM assignment a JOIN assignment b ON b.slot = a.slot AND b.id <> a.id"
+            " WHERE a.id = ? AND b.state IN ('leased', 'done')",
+            (screen.assignment,),
+        ).fetchone()
+        if taken or used >= settings.overlap:
+            raise LeaseLost(
+                "this pair was open for too long and went to someone else; your earlier votes"
+                " are kept, please go on with the next pair"
+            )
+        conn.execute("UPDATE assignment SET state = 'leased' WHERE id = ?", (screen.assignment,))
+    elif state != "leased":
+        raise LeaseLost("this pair is closed; reload the page to go on with the next one")
+    _renew(conn, screen.assignment, settings)
+
+
+def _renew(conn: sqlite3.Connection, lease: str, settings: AssignmentSection) -> None:
+    conn.execute(
+        "UPDATE assignment SET expires_at = ? WHERE id = ?",
+        (after(settings.lease_minutes * 60), lease),
+    )
+
+
+def heartbeat(store: Store, rater: str, settings: AssignmentSection) -> None:
+    """Keep a rater's leases while their page is open."""
+    with store.write() as conn:
+        conn.execute(
+            "UPDATE assignment SET expires_at = ? WHERE rater = ? AND state = 'leased'",
+            (after(settings.lease_minutes * 60), rater),
+        )
+
+
+def skip(store: Store, screen: Screen, reason: str, note: str) -> None:
+    """Close a rater's pair without a vote; after enough skips it is the owner's."""
+    with store.write() as conn:
+        skip_id = str(uuid.uuid4())
+        closed = conn.execute(
+            "UPDATE assignment SET state = 'skipped', finished_at = ?"
+            " WHERE id = ? AND state = 'leased'",
+            (now(), screen.assignment),
+        ).rowcount
+        if not closed:
+            return  # a repeated click: the first one stands
+        conn.execute(
+            "INSERT INTO skip (id, assignment, rater, pair, reason, note, created_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (skip_id, screen.assignment, screen.rater, screen.pair, reason, note, now()),
+        )
+        body = {"rater": screen.rater, "pair": screen.pair, "reason": reason}
+        store.log(conn, "skip", skip_id, body)
+
+
+def progress(store: Store, rater: Rater, settings: AssignmentSection) -> Progress:
+    """How many pairs a rater finished, and how many are open to them now."""
+    conn = store.conn
+    row = conn.execute(
+        "SELECT count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE state = 'leased')"
+        " FROM assignment WHERE rater = ?",
+        (rater.id,),
+    ).fetchone()
+    open_now = conn.execute(
+        f"SELECT count(*) FROM ({_OPEN_PAIRS})",
+        {
+            "rater": rater.id,
+            "skips": settings.skips_before_owner,
+            "overlap": settings.overlap,
+            "window": -1,
+        },
+    ).fetchone()[0]
+    return Progress(done=row[0], open=row[1] + open_now)
+
+
+def _why_empty(conn: sqlite3.Connection, rater: Rater, settings: AssignmentSection) -> Empty:
+    """Name the reason: nothing imported, done, all leased until …, or not eligible."""
+    done = _count(conn, "SELECT count(*) FROM assignment WHERE rater = ? AND state = 'done'", rater)
+    total = _count(
+        conn, "SELECT count(*) FROM pair WHERE answer_a IS NOT NULL AND excluded IS NULL"
+    )
+    if total == 0:
+        return Empty("nothing_imported", done)
+    leased = conn.execute(
+        "SELECT count(*), min(a.expires_at) FROM assignment a JOIN pair p ON p.id = a.pair"
+        " WHERE a.state = 'leased' AND a.rater <> ? AND p.excluded IS NULL"
+        " AND NOT EXISTS (SELECT 1 FROM assignment m WHERE m.rater = ? AND m.pair = a.pair"
+        "  AND m.state IN ('leased', 'done', 'skipped'))",
+        (rater.id, rater.id),
+    ).fetchone()
+    if leased[0]:
+        return Empty("all_leased", done, leased[0], leased[1])
+    skipped = _count(
+        conn, "SELECT count(*) FROM assignment WHERE rater = ? AND state = 'skipped'", rater
+    )
+    full = conn.execute(
+        "SELECT count(*) FROM pair p WHERE p.answer_a IS NOT NULL AND p.excluded IS NULL AND"
+        " (SELECT count(*) FROM assignment u WHERE u.pair = p.id AND u.occurrence = 1"
+        "  AND u.state = 'done') < ?",
+        (settings.overlap,),
+    ).fetchone()[0]
+    if full and done + skipped < total:
+        return Empty("not_eligible", done)
+    return Empty("done", done)
+
+
+def _count(conn: sqlite3.Connection, sql: str, rater: Rater | None = None) -> int:
+    return int(conn.execute(sql, () if rater is None else (rater.id,)).fetchone()[0])

@@ -1,0 +1,228 @@
+"""A study: a folder with `study.toml` and one SQLite file.
+
+`[protocol]` is only what raters see, versioned by hash and written on every vote;
+assignment settings may change mid-study and are logged as events.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from .errors import StoreMissing, UsageError
+from .records import canonical_json, digest
+from .store import FILE_NAME, Store, now
+
+SETTINGS_NAME = "study.toml"
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class StudySection(_Section):
+    """`[study]`: what it is called and whom raters can ask."""
+
+    title: str = Field(min_length=1, max_length=200)
+    language: Literal["en"] = "en"
+    contact: str = ""
+
+
+class Dimension(_Section):
+    """`[[protocol.dimensions]]`: one question asked about every pair, in its own words."""
+
+    name: Name
+    question: str = Field(min_length=1)
+    a: str = "A is better"
+    b: str = "B is better"
+    tie: str = "Tie"
+    both_bad: str = "Both are bad"
+    rubric: str = ""
+
+
+class ProtocolSection(_Section):
+    """`[protocol]`: everything that raters see and agree to."""
+
+    instructions: str
+    consent: str
+    content_notice: str = ""
+    dimensions: tuple[Dimension, ...] = Field(min_length=1)
+    reveal: Literal["after_vote", "all"] = "after_vote"
+    comments: bool = True
+    skip_reasons: tuple[str, ...] = (
+        "I cannot judge this topic",
+        "The content is distressing",
+        "Something is broken on this page",
+    )
+
+    @field_validator("dimensions")
+    @classmethod
+    def _distinct(cls, value: tuple[Dimension, ...]) -> tuple[Dimension, ...]:
+        names = [d.name for d in value]
+        if len(set(names)) != len(names):
+            raise ValueError(f"names must differ; found {names}")
+        return value
+
+    @property
+    def id(self) -> str:
+        """The protocol's version: SHA-256 of everything in it."""
+        return digest(self.model_dump(mode="json"))
+
+
+class AssignmentSection(_Section):
+    """`[assignment]`: who gets what when; may change mid-study."""
+
+    overlap: int = Field(default=2, ge=1, le=1000)
+    lease_minutes: float = Field(default=30, gt=0, le=24 * 60)
+    skips_before_owner: int = Field(default=2, ge=1)
+    identity_leaks: Literal["keep", "exclude"] = "keep"
+
+
+class JudgeSection(_Section):
+    """`[judge]`: the endpoint that answers the same questions."""
+
+    base_url: str = ""
+    model: str = ""
+    api_key_env: str = "OPENAI_API_KEY"
+    temperature: float = Field(default=0, ge=0, le=2)
+    max_tokens: int = Field(default=1024, ge=1)
+    concurrency: int = Field(default=8, ge=1, le=1024)
+    attempts: int = Field(default=4, ge=1, le=20)
+    timeout_seconds: float = Field(default=120, gt=0)
+    explain: bool = True
+    seed: int = 7
+
+
+class ReportSection(_Section):
+    """`[report]`: how intervals are made."""
+
+    level: float = Field(default=0.95, gt=0.5, lt=1)
+    resamples: int = Field(default=10_000, ge=100, le=1_000_000)
+    seed: int = Field(default=7, ge=0)
+
+
+class Settings(_Section):
+    """The whole of study.toml."""
+
+    study: StudySection
+    protocol: ProtocolSection
+    assignment: AssignmentSection = AssignmentSection()
+    judge: JudgeSection = JudgeSection()
+    report: ReportSection = ReportSection()
+
+
+@dataclass(frozen=True)
+class Study:
+    """An opened study: its folder, settings and store."""
+
+    folder: Path
+    settings: Settings
+    store: Store
+
+    def close(self) -> None:
+        """Close the store's connections."""
+        self.store.close()
+
+
+def init(folder: Path, title: str | None = None) -> Study:
+    """Make a study: a commented `study.toml` and an empty database.
+
+    Raises:
+        UsageError: the folder holds a study already.
+    """
+    if (folder / SETTINGS_NAME).exists() or (folder / FILE_NAME).exists():
+        raise UsageError(
+            f"{folder}: holds a study already; choose another folder, or go on with it"
+            f" (evenhand status {folder})"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    template = resources.files("annotate").joinpath("study.toml.template").read_text("utf-8")
+    shown = (title or folder.resolve().name).replace("\\", "").replace('"', "'")
+    store = Store.create(folder / FILE_NAME, f"evenhand {version('evenhand')}")
+    (folder / SETTINGS_NAME).write_text(template.replace("{title}", shown), "utf-8")
+    settings = load_settings(folder)
+    apply_settings(store, settings)
+    return Study(folder, settings, store)
+
+
+def open_study(folder: Path) -> Study:
+    """Open a study and record its settings where they changed.
+
+    Raises:
+        StoreMissing: no study there.
+        UsageError: study.toml is not as expected.
+        StoreError: the database cannot be used.
+    """
+    if not (folder / SETTINGS_NAME).exists():
+        raise StoreMissing(
+            f"{folder}: no study here ({SETTINGS_NAME} not found);"
+            f" make one with: evenhand init {folder}"
+        )
+    settings = load_settings(folder)
+    store = Store.open(folder / FILE_NAME)
+    apply_settings(store, settings)
+    return Study(folder, settings, store)
+
+
+def load_settings(folder: Path) -> Settings:
+    """Read and validate study.toml.
+
+    Raises:
+        UsageError: with the file, the field, what was found and what was expected.
+    """
+    path = folder / SETTINGS_NAME
+    try:
+        raw = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not valid TOML: {error}") from error
+    try:
+        return Settings.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+        raise UsageError(
+            f"{path}: {field}: {first['msg']}; found {_short(first.get('input'))}{more}"
+        ) from error
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def apply_settings(store: Store, settings: Settings) -> None:
+    """Store a new protocol version and new assignment settings, if they changed."""
+    protocol, assignment = settings.protocol, settings.assignment.model_dump(mode="json")
+    known = store.conn.execute("SELECT 1 FROM protocol WHERE id = ?", (protocol.id,)).fetchone()
+    last = store.conn.execute(
+        "SELECT body FROM setting WHERE scope = 'assignment' ORDER BY rowid DESC LIMIT 1"
+    ).fetchone()
+    if known and last and last[0] == canonical_json(assignment):
+        return
+    with store.write() as conn:
+        if not known:
+            body = canonical_json(protocol.model_dump(mode="json"))
+            conn.execute(
+                "INSERT OR IGNORE INTO protocol (id, created_at, body) VALUES (?, ?, ?)",
+                (protocol.id, now(), body),
+            )
+            store.log(conn, "protocol", protocol.id, {"body": body})
+        if not last or last[0] != canonical_json(assignment):
+            _log_setting(store, conn, assignment)
+
+
+def _log_setting(store: Store, conn: Any, assignment: dict[str, Any]) -> None:
+    setting_id = digest([assignment, now()])
+    conn.execute(
+        "INSERT INTO setting (id, created_at, scope, body) VALUES (?, ?, 'assignment', ?)",
+        (setting_id, now(), canonical_json(assignment)),
+    )
+    store.log(conn, "setting", setting_id, assignment)
