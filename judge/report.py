@@ -1,0 +1,330 @@
+"""The agreement report as text for a terminal, as Markdown and as JSON.
+
+Pure but for :func:`write`; no times, paths or versions inside, so that the same table gives
+the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, fields
+from itertools import groupby
+from pathlib import Path
+
+from judge.estimate import Estimate
+from judge.summary import Block, DimensionReport, JudgeCounts, Line, Report, VoteCounts
+from judge.views import comparison_words, turn_words
+
+SCHEMA = "evenhand.report/1"
+TITLE = "Agreement report"
+
+DEFINITIONS = {
+    "S1": "all rows in three categories, A better, tie, B better; both_bad merged with tie",
+    "S2": "only rows on which both sides name a winner; coverage is their share of S1's rows",
+    "human–human": "all pairs of votes by different raters on one unit (pair of answers × turn); "
+    "not the same units as the judge's rows, so no ceiling for the judge",
+    "judge–human": "one row per vote, beside the judge's verdict on the same unit; "
+    "failed or missing verdicts are left out and counted",
+    "agree": "rows on which both judgments are the same, of all rows; takes no account of chance",
+    "kappa*": "Cohen's kappa, symmetrised over which model is called A: 1 always the same, "
+    "0 as chance would have it, below 0 less; on S2 it is 2p − 1",
+    "alpha": "Krippendorff's alpha, nominal: 1, 0, below 0 as for kappa*; chance from pooled votes",
+}
+
+HEADINGS = ("turn", "setup", "agree", "percent", "kappa*", "alpha", "coverage")
+
+
+def to_text(report: Report) -> str:
+    """For a terminal, at most 100 columns wide where names allow."""
+    out = [TITLE, "=" * len(TITLE), _settings(report), ""]
+    for part in report.dimensions:
+        heading = f"Dimension: {part.dimension}"
+        out += [heading, "-" * len(heading)]
+        out += [f"  {line}" for line in _dimension_facts(part)]
+        for block in part.blocks:
+            out += ["", *_block_text(block)]
+        out.append("")
+    out.append("How to read")
+    width = max(map(len, DEFINITIONS)) + 2
+    for word, meaning in DEFINITIONS.items():
+        out += _wrapped(meaning, first=f"  {word:<{width}}", rest=" " * (width + 2))
+    return _safe("\n".join(out) + "\n")
+
+
+def to_markdown(report: Report) -> str:
+    """For a page or a repository; one table per population."""
+    out = [f"# {TITLE}", "", _settings(report), ""]
+    for part in report.dimensions:
+        out += [f"## Dimension: {_escaped(part.dimension)}", ""]
+        out += [f"- {_escaped(fact)}" for fact in _dimension_facts(part)]
+        for block in part.blocks:
+            out += ["", f"### {_escaped(_heading(block))}", ""]
+            out += [f"- {_escaped(line)}" for line in _facts(block)]
+            undefined = _undefined_comparisons(block)
+            out += [f"- {_escaped(line)}" for line in undefined.values()]
+            rows = [
+                (comparison_words(line.comparison, line.judge), *_cells(line))
+                for line in block.lines
+                if (line.comparison, line.judge) not in undefined
+            ]
+            if rows:
+                out += ["", *_markdown_table(("comparison", *HEADINGS), rows)]
+            if remarks := _remarks(block):
+                out += ["", *(f"- {_escaped(remark)}" for remark in remarks)]
+        out.append("")
+    out += ["## How to read", ""]
+    out += [f"- **{_escaped(word)}**: {meaning}" for word, meaning in DEFINITIONS.items()]
+    return _safe("\n".join(out) + "\n")
+
+
+def to_json(report: Report) -> str:
+    """Everything, every estimate in full; sorted keys, no nan, same report same bytes."""
+    value = {
+        "schema": SCHEMA,
+        "title": TITLE,
+        "settings": {
+            "level": report.level,
+            "resamples": report.resamples,
+            "seed": report.seed,
+            "resampled": "questions",
+        },
+        "definitions": DEFINITIONS,
+        "dimensions": [_dimension_json(part) for part in report.dimensions],
+    }
+    return json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write(report: Report, out_dir: Path) -> list[Path]:
+    """Write report.md and report.json into a folder, which is made if need be."""
+    out_dir.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, render in _WRITTEN.items():
+        path = out_dir / name
+        path.write_bytes(render(report).encode("utf-8", "replace"))
+        written.append(path)
+    return written
+
+
+_WRITTEN: Mapping[str, Callable[[Report], str]] = {
+    "report.md": to_markdown,
+    "report.json": to_json,
+}
+
+
+def _settings(report: Report) -> str:
+    return (
+        f"{100 * report.level:g} % intervals: cluster bootstrap by question,"
+        f" {report.resamples:,} resamples, seed {report.seed}"
+    )
+
+
+def _dimension_facts(part: DimensionReport) -> list[str]:
+    facts = []
+    for judge in part.judges:
+        reasons = [f"{n} {reason}" for reason, n in judge.tie_reasons.items()]
+        parts = [
+            f"judge {judge.judge}: {_counted(judge.verdicts, 'pair verdict')}",
+            f"{judge.usable} usable",
+            _counted(judge.ties, "tie") + (f" ({', '.join(reasons)})" if reasons else ""),
+            *([f"{judge.both_bad} both bad"] if judge.both_bad else []),
+            *(f"{n} {status}" for status, n in judge.failed.items()),
+        ]
+        facts.append(", ".join(parts))
+    return facts + list(part.notes)
+
+
+def _heading(block: Block) -> str:
+    return block.population[0].upper() + block.population[1:]
+
+
+def _facts(block: Block) -> list[str]:
+    c = block.counts
+    facts = [
+        f"{_counted(c.questions, 'question')}, {_counted(c.pairs, 'pair')},"
+        f" {_counted(c.units, 'unit')} (pair × turn), {c.units_with_two_votes} of them with two"
+        " or more votes",
+        f"{_counted(c.raters, 'rater')}, {_counted(c.votes, 'vote')}:"
+        f" {_counted(c.ties, 'tie')}, {c.both_bad} both bad",
+    ]
+    if c.excluded:
+        facts.append(f"votes not used: {_tallied(c.excluded)}")
+    return facts + list(block.notes)
+
+
+def _block_text(block: Block) -> Iterator[str]:
+    yield from _wrapped(_heading(block), first="  ", rest="    ")
+    for fact in _facts(block):
+        yield from _wrapped(fact, first="    ", rest="      ")
+    undefined = _undefined_comparisons(block)
+    shown = [line for line in block.lines if (line.comparison, line.judge) not in undefined]
+    rows = [_cells(line) for line in shown]
+    widths = [max(map(len, column)) for column in zip(HEADINGS, *rows, strict=True)]
+    if rows:
+        yield ""
+        yield "    " + _aligned(HEADINGS, widths)
+    for key, lines in groupby(block.lines, key=lambda line: (line.comparison, line.judge)):
+        if key in undefined:
+            yield from _wrapped(undefined[key], first="  ", rest="    ")
+            continue
+        yield f"  {comparison_words(*key)}"
+        yield from (f"    {_aligned(_cells(line), widths)}" for line in lines)
+    for remark in _remarks(block):
+        yield from _wrapped(remark, first="    ", rest="      ")
+
+
+def _undefined_comparisons(block: Block) -> dict[tuple[str, str], str]:
+    """Comparisons without a single figure, said in words instead of a table of dashes."""
+    result = {}
+    for key, group in groupby(block.lines, key=lambda line: (line.comparison, line.judge)):
+        lines = list(group)
+        if all(line.agreement.value is None for line in lines):
+            first = lines[0].agreement
+            words = f"{comparison_words(*key)}: undefined: {first.reason}"
+            if first.excluded:
+                words += f" ({_tallied(first.excluded)})"
+            result[key] = words
+    return result
+
+
+def _cells(line: Line) -> tuple[str, ...]:
+    agreement = line.agreement
+    return (
+        turn_words(line.turn).removeprefix("turn ").removesuffix(" turns"),
+        line.setup,
+        f"{agreement.numerator}/{agreement.denominator}",
+        _figure(agreement, _percent),
+        _figure(line.kappa_symmetrised, _coefficient),
+        _figure(line.alpha, _coefficient),
+        _coverage(line),
+    )
+
+
+def _figure(estimate: Estimate, words: Callable[[float], str]) -> str:
+    if estimate.value is None:
+        return "undefined"
+    if estimate.low is None or estimate.high is None:
+        return f"{words(estimate.value)} [–]"
+    return f"{words(estimate.value)} [{words(estimate.low)}, {words(estimate.high)}]"
+
+
+def _coverage(line: Line) -> str:
+    if line.coverage is None:
+        return ""
+    return "undefined" if line.coverage.value is None else f"{_percent(line.coverage.value)} %"
+
+
+def _remarks(block: Block) -> list[str]:
+    """Why a figure or an interval is missing, and what entered no row; each said once."""
+    where: dict[str, list[str]] = {}
+    undefined = _undefined_comparisons(block)
+    for line in block.lines:
+        if (line.comparison, line.judge) in undefined:
+            continue
+        named = comparison_words(line.comparison, line.judge)
+        place = f"{named}, {turn_words(line.turn)}, {line.setup}"
+        for word, estimate in _shown(line):
+            if estimate.reason:
+                text = estimate.reason if estimate.low is None else ""
+                prefix = "undefined: " if estimate.value is None else ""
+                where.setdefault(prefix + text, []).append(f"{word} ({place})")
+    remarks = [f"{reason}: {'; '.join(places)}" for reason, places in where.items()]
+    for line in block.lines:
+        # Of each comparison the first line of S1 covers the most turns.
+        first = line.setup == "S1" and line.turn == block.lines[0].turn
+        if first and line.agreement.value is not None and line.agreement.excluded:
+            named = comparison_words(line.comparison, line.judge)
+            tallied = _tallied(line.agreement.excluded)
+            remarks.append(f"votes in no row of {named}, {turn_words(line.turn)}: {tallied}")
+    return remarks
+
+
+def _shown(line: Line) -> Iterable[tuple[str, Estimate]]:
+    yield "agreement", line.agreement
+    if line.agreement.value is not None:
+        yield "kappa*", line.kappa_symmetrised
+        yield "alpha", line.alpha
+
+
+def _dimension_json(part: DimensionReport) -> dict[str, object]:
+    return {
+        "dimension": part.dimension,
+        "notes": list(part.notes),
+        "judges": [_counts_json(judge) for judge in part.judges],
+        "blocks": [_block_json(block) for block in part.blocks],
+    }
+
+
+def _block_json(block: Block) -> dict[str, object]:
+    return {
+        "population": block.population,
+        "group": block.group,
+        "simulated": block.simulated,
+        "counts": _counts_json(block.counts),
+        "notes": list(block.notes),
+        "lines": [_line_json(line) for line in block.lines],
+    }
+
+
+def _counts_json(counts: VoteCounts | JudgeCounts) -> dict[str, object]:
+    return asdict(counts)
+
+
+def _line_json(line: Line) -> dict[str, object]:
+    result: dict[str, object] = {}
+    for field in fields(line):
+        value = getattr(line, field.name)
+        result[field.name] = value.to_json() if isinstance(value, Estimate) else value
+    return result | {"turns": turn_words(line.turn)}
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _coefficient(value: float) -> str:
+    return f"{value + 0.0:.3f}"
+
+
+def _counted(n: int, word: str) -> str:
+    return f"{n} {word}{'' if n == 1 else 's'}"
+
+
+def _tallied(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{n} {reason}" for reason, n in counts.items())
+
+
+def _aligned(cells: Iterable[str], widths: Iterable[int]) -> str:
+    pairs = enumerate(zip(cells, widths, strict=True))
+    # Words to the left, numbers to the right.
+    padded = [f"{c:<{w}}" if i < 2 else f"{c:>{w}}" for i, (c, w) in pairs]
+    return "  ".join(padded).rstrip()
+
+
+def _wrapped(text: str, *, first: str, rest: str, width: int = 100) -> list[str]:
+    lines = [first]
+    empty = True
+    for word in text.split():
+        if not empty and len(lines[-1]) + 1 + len(word) > width:
+            lines.append(rest)
+            empty = True
+        lines[-1] += word if empty else f" {word}"
+        empty = False
+    return lines
+
+
+def _markdown_table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    marks = ["---"] * 3 + ["---:"] * (len(headings) - 3)
+    lines = [headings, tuple(marks), *(tuple(map(_escaped, row)) for row in rows)]
+    return ["| " + " | ".join(line) + " |" for line in lines]
+
+
+def _escaped(text: str) -> str:
+    """Names come from files and must not turn into markup or a second table cell."""
+    one_line = " ".join(text.split())
+    return "".join(f"\\{ch}" if ch in "\\`*_{}<>[]|#!" else ch for ch in one_line)
+
+
+def _safe(text: str) -> str:
+    """Without control characters: a name from a file must not steer the terminal."""
+    return "".join(ch for ch in text if ch == "\n" or ch.isprintable())
