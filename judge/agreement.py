@@ -294,5 +294,5 @@ def _whole_numbers(column: pd.Series[int], name: str) -> pd.Series[int]:
     numbers = pd.to_numeric(column, errors="coerce")
     if numbers.isna().any() or (numbers % 1 != 0).any():
         bad = column[numbers.isna() | (numbers % 1 != 0)].iloc[0]
-        raise DataError(f"{name} {bad!r}: expected a whole number")
+        raise DataError(f"{name} {bad}: expected a whole number")
     return numbers.astype(np.int64)

@@ -190,7 +190,7 @@ def _undefined_comparisons(block: Block) -> dict[tuple[str, str], str]:
 def _cells(line: Line) -> tuple[str, ...]:
     agreement = line.agreement
     return (
-        turn_words(line.turn).removeprefix("turn ").removesuffix(" turns"),
+        {None: "all", 0: "whole"}.get(line.turn, str(line.turn)),
         line.setup,
         f"{agreement.numerator}/{agreement.denominator}",
         _figure(agreement, _percent),
@@ -283,7 +283,10 @@ def _percent(share: float) -> str:
 
 
 def _coefficient(value: float) -> str:
-    return f"{value + 0.0:.3f}"
+    """Without the leading zero, so that two intervals fit beside each other."""
+    return (
+        f"{round(value, 3) + 0.0:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
+    )
 
 
 def _counted(n: int, word: str) -> str:

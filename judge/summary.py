@@ -146,7 +146,8 @@ def agreement_report(
     if not any(part.blocks for part in dimensions):
         verdicts = int((judgments["source_kind"] == SourceKind.JUDGE).sum())
         raise NothingComputable(
-            f"no usable vote about a pair among {len(judgments)} judgments ({verdicts} of a judge);"
+            "no usable vote about a pair: the table's judgments about pairs are"
+            f" {verdicts} of a judge and {len(judgments) - verdicts} of raters;"
             " agreement needs votes: collect some with `evenhand serve`, or import them"
         )
     return replace(settings, dimensions=dimensions)
