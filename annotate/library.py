@@ -337,7 +337,7 @@ def _stored_pair(row: tuple[str, ...]) -> StoredPair:
 
 
 def reference(store: Store, key: QuestionKey) -> Reference | None:
-    """The newest reference of a question, if any; one from a reference file before an inline one."""
+    """The newest reference of a question, if any; a reference file goes before an inline one."""
     row = store.conn.execute(
         "SELECT turns, source FROM reference WHERE question = ?"
         " ORDER BY source = ?, created_at DESC, rowid DESC LIMIT 1",

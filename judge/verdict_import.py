@@ -11,6 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from annotate.errors import DataError
+from annotate.importer import BoundLabel, VerdictSink
+from annotate.library import Added
+from annotate.readers import Problem
 from annotate.records import Label, SourceKind, Status
 from annotate.store import Store
 
@@ -56,6 +59,32 @@ def import_labels(store: Store, labels: Iterable[tuple[Label, str]]) -> ImportCo
     return counts
 
 
+def verdict_sink(store: Store) -> VerdictSink:
+    """What `annotate.importer` hands judges' labels to: one answer per label, in order."""
+
+    def sink(labels: list[BoundLabel]) -> list[Added | Problem]:
+        verdicts, runs = VerdictStore(store), dict[str, str]()
+        done: list[Added | Problem] = []
+        with store.write() as conn:
+            for bound in labels:
+                label = bound.label
+                if label.source_id not in runs:
+                    runs[label.source_id] = verdicts.import_run(conn, label.source_id)
+                counts = ImportCounts()
+                _add(conn, runs[label.source_id], label, bound.pair_id, counts)
+                if counts.conflicts:
+                    done.append(Problem(bound.where, "winner", counts.conflict_places[0]))
+                else:
+                    done.append(Added.NEW if counts.imported else Added.MERGED)
+            imported = sum(1 for what in done if what is Added.NEW)
+            if imported:
+                body = {"imported": imported}
+                store.log(conn, "verdicts_imported", ",".join(sorted(runs.values())), body)
+        return done
+
+    return sink
+
+
 def _check(label: Label) -> None:
     where = f"verdict on question {label.key.question_id} of {label.key.benchmark}"
     if label.source_kind is not SourceKind.JUDGE:
@@ -96,6 +125,7 @@ def _add(
 
 def _pair_verdict(label: Label) -> PairVerdict:
     """A file's label as a pair verdict; a failure keeps its name as the reason."""
+    orders = "both" if label.extra.get("orders") == "both" else "unknown"
     if label.status is Status.OK:
-        return PairVerdict(Status.OK, label.value, label.reason, "unknown")
-    return PairVerdict(Status.INCOMPLETE, None, label.reason or label.status.value, "unknown")
+        return PairVerdict(Status.OK, label.value, label.reason, orders)
+    return PairVerdict(Status.INCOMPLETE, None, label.reason or label.status.value, orders)

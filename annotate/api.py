@@ -1,0 +1,323 @@
+"""Routes beside the Gradio pages: invitations, sessions, and the rating calls.
+
+A vote takes this plain route instead of a queued Gradio event (docs/decisions/vote-path.md).
+Who is asking comes from our signed cookie alone; what is true comes from the database.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from importlib import resources
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from . import seats
+from .errors import EvenhandError, NotInvited, RatingError, StoreError
+from .records import Choice
+from .room import Have, RatingRoom
+from .seats import Rater
+from .store import Store
+
+OWNER = "owner"
+# Gradio's page needs inline scripts and eval; nothing outside this server is reachable.
+CSP = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval';"
+    " style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:;"
+    " connect-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self';"
+    " frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": CSP,
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+}
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class HaveBody(_Body):
+    """What the page shows already."""
+
+    page: str = Field(default="", max_length=100)
+    turns: int = Field(default=0, ge=0)
+
+    def have(self) -> Have:
+        """As the room wants it."""
+        return Have(self.page, self.turns)
+
+
+class ConsentBody(_Body):
+    """Answer to the consent page."""
+
+    agreed: bool
+
+
+class VoteBody(HaveBody):
+    """One vote; `key` is made by the page once per screen and survives retries."""
+
+    screen: str = Field(max_length=100)
+    choice: Choice
+    key: str = Field(min_length=8, max_length=100)
+    comment: str = ""
+    active_ms: int | None = Field(default=None, ge=0, le=2**40)
+
+
+class SkipBody(_Body):
+    """A pair set aside."""
+
+    screen: str = Field(max_length=100)
+    reason: str = Field(min_length=1, max_length=200)
+    note: str = ""
+
+
+class DraftBody(_Body):
+    """An unsent comment."""
+
+    screen: str = Field(max_length=100)
+    comment: str
+
+
+class Sessions:
+    """Signed cookies; the name carries the study, since ports of one host share cookies."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.cookie = f"evenhand_{store.study_id[:8]}"
+
+    def holder(self, request: Request) -> str | None:
+        """The rater id or "owner" that a request's cookie names."""
+        return seats.session_holder(self._store, request.cookies.get(self.cookie))
+
+    def rater(self, request: Request) -> Rater:
+        """The rater of a request.
+
+        Raises:
+            NotInvited: no valid session.
+        """
+        holder = self.holder(request)
+        if holder is None or holder == OWNER:
+            raise NotInvited("your session has ended; open your invitation link again")
+        return seats.rater(self._store, holder)
+
+    def rater_id(self, request: Request) -> str | None:
+        """For Gradio's `auth_dependency`: the rater's id, or None to refuse."""
+        holder = self.holder(request)
+        return None if holder == OWNER else holder
+
+    def owner(self, request: Request) -> str | None:
+        """For Gradio's `auth_dependency`: "owner", or None to refuse."""
+        cookie = request.cookies.get(self.cookie + "_owner")
+        return OWNER if seats.session_holder(self._store, cookie) == OWNER else None
+
+    def grant(self, request: Request, response: Response, who: str) -> None:
+        """Sign in; an owner's cookie stands beside a rater's, so one browser can be both."""
+        response.set_cookie(
+            self.cookie + ("_owner" if who == OWNER else ""),
+            seats.session(self._store, who),
+            max_age=seats.SESSION_SECONDS,
+            httponly=True,
+            samesite="lax",
+            secure=request.url.scheme == "https",
+        )
+
+
+def install(app: FastAPI, store: Store, room: RatingRoom, sessions: Sessions) -> None:
+    """Add every route, the error answers and the security headers to an app."""
+    app.include_router(_doors(store, sessions))
+    app.include_router(_calls(room, sessions), prefix="/api")
+    app.add_exception_handler(EvenhandError, _told)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_middleware(Guard, sessions=sessions)
+
+
+def _doors(store: Store, sessions: Sessions) -> APIRouter:
+    doors = APIRouter()
+
+    @doors.get("/")
+    def landing(request: Request) -> Response:
+        if sessions.rater_id(request):
+            return RedirectResponse("rate/", 303)
+        return notice("Evenhand", "To take part, open the link from your invitation.")
+
+    @doors.get("/invite/{token}")
+    def accept(token: str, request: Request) -> Response:
+        try:
+            rater = seats.accept_invitation(store, token)
+        except NotInvited as error:
+            return notice("This link does not work", str(error), 404)
+        response = RedirectResponse("../rate/", 303)
+        sessions.grant(request, response, rater.id)
+        return response
+
+    @doors.get("/owner/{token}")
+    def owner(token: str, request: Request) -> Response:
+        if not seats.is_owner(store, token):
+            return notice("This link does not work", "It is not this study's owner link.", 404)
+        response = RedirectResponse("../console/", 303)
+        sessions.grant(request, response, OWNER)
+        return response
+
+    @doors.get("/static/{name}")
+    def static(name: str) -> Response:
+        kind = {"rate.css": "text/css", "rate.js": "text/javascript", "console.css": "text/css"}
+        if name not in kind:
+            raise HTTPException(404)
+        text = resources.files("annotate").joinpath("static", name).read_bytes()
+        return Response(text, media_type=kind[name], headers={"Cache-Control": "no-cache"})
+
+    @doors.get("/healthz")
+    def health() -> dict[str, bool]:
+        return {"ok": True}
+
+    return doors
+
+
+def _calls(room: RatingRoom, sessions: Sessions) -> APIRouter:
+    calls = APIRouter()
+
+    @calls.get("/screen")
+    def screen(request: Request) -> dict[str, Any]:
+        return room.state(sessions.rater(request))
+
+    @calls.post("/consent")
+    def consent(request: Request, body: ConsentBody) -> dict[str, Any]:
+        return room.consent(sessions.rater(request), body.agreed)
+
+    @calls.post("/vote")
+    def vote(request: Request, body: VoteBody) -> dict[str, Any]:
+        return room.vote(
+            sessions.rater(request),
+            body.screen,
+            body.choice,
+            client_key=body.key,
+            comment=body.comment,
+            active_ms=body.active_ms,
+            have=body.have(),
+        )
+
+    @calls.post("/undo")
+    def undo(request: Request, body: HaveBody) -> dict[str, Any]:
+        return room.undo(sessions.rater(request), body.have())
+
+    @calls.post("/skip")
+    def skip(request: Request, body: SkipBody) -> dict[str, Any]:
+        return room.skip(sessions.rater(request), body.screen, body.reason, body.note)
+
+    @calls.post("/draft")
+    def draft(request: Request, body: DraftBody) -> dict[str, bool]:
+        room.draft(sessions.rater(request), body.screen, body.comment)
+        return {"kept": True}
+
+    @calls.post("/heartbeat")
+    def heartbeat(request: Request) -> dict[str, bool]:
+        room.heartbeat(sessions.rater(request))
+        return {"held": True}
+
+    @calls.get("/raw/{screen_id}")
+    def raw(request: Request, screen_id: str) -> list[dict[str, str]]:
+        return room.raw(sessions.rater(request), screen_id)
+
+    return calls
+
+
+def _told(_request: Request, error: Exception) -> Response:
+    """Errors meant for a person: their one line. Paths and settings stay on the server."""
+    if isinstance(error, RatingError):
+        return JSONResponse({"error": error.code, "message": str(error)}, error.status)
+    if isinstance(error, StoreError):
+        message = "Nothing was saved: the study's storage is not writable. Try again in a moment."
+        return JSONResponse({"error": "not_saved", "message": message}, 503)
+    return JSONResponse({"error": "failed", "message": "That did not work; try again."}, 500)
+
+
+def _http_error(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    if "/api/" in request.url.path:
+        return JSONResponse({"error": "http", "message": "Not found."}, status)
+    return notice("Nothing here", "Open the link from your invitation.", status)
+
+
+# What Gradio's rating page really asks for; its upload, file and proxy routes stay shut.
+RATE_PATHS = ("", "config", "theme.css", "assets/", "static/", "gradio_api/startup-events",
+              "gradio_api/heartbeat/", "gradio_api/theme.css", "favicon.ico", "manifest.json",
+              "gradio_api/info")  # fmt: skip
+
+
+class Guard:
+    """ASGI middleware: security headers on every answer, closed doors before any handler.
+
+    Plain ASGI, since Starlette's decorator form buffers and costs a task per request.
+    """
+
+    def __init__(self, app: ASGIApp, sessions: Sessions) -> None:
+        self._app = app
+        self._sessions = sessions
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer refused requests, pass the others on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        path = request.url.path.removeprefix(scope.get("root_path", ""))
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(HEADERS)
+                if path.startswith("/api/"):
+                    headers["Cache-Control"] = "no-store"
+            await send(message)
+
+        refused = _refuse(request, path, self._sessions)
+        await (refused or self._app)(scope, receive, guarded)
+
+
+def _refuse(request: Request, path: str, sessions: Sessions) -> Response | None:
+    if path.startswith("/api/") and request.method == "POST" and not _from_own_page(request):
+        return JSONResponse({"error": "origin", "message": "Send this from the study's page."}, 403)
+    if path.rstrip("/") == "/rate" and not sessions.rater_id(request):
+        return notice("Please sign in", "Open the link from your invitation.", 401)
+    if path.rstrip("/") == "/console" and not sessions.owner(request):
+        return notice("For the study's owner", "Open the owner's link that `serve` printed.", 401)
+    if path.startswith("/rate/"):
+        rest = path.removeprefix("/rate/")
+        if not any(rest == p or (p.endswith("/") and rest.startswith(p)) for p in RATE_PATHS):
+            return JSONResponse({"error": "http", "message": "Not found."}, 404)
+    return None
+
+
+def _from_own_page(request: Request) -> bool:
+    """A cross-site form cannot send JSON, and a browser names the page it comes from."""
+    if not request.headers.get("content-type", "").startswith("application/json"):
+        return False
+    site = request.headers.get("sec-fetch-site")
+    return site in (None, "same-origin", "none")
+
+
+def notice(title: str, text: str, status: int = 200) -> HTMLResponse:
+    """A small page with one message."""
+    return HTMLResponse(
+        "<!doctype html><html lang=en><meta charset=utf-8>"
+        "<meta name=viewport content='width=device-width,initial-scale=1'>"
+        f"<title>{escape(title)}</title><style>{NOTICE_CSS}</style>"
+        f"<main><h1>{escape(title)}</h1><p>{escape(text)}</p></main>",
+        status,
+    )
+
+
+NOTICE_CSS = (
+    ":root{color-scheme:light dark}body{margin:0;min-height:100vh;display:grid;place-items:center;"
+    "font:1.05rem/1.6 system-ui,sans-serif;background:light-dark(#f7f6f3,#16181c);"
+    "color:light-dark(#22252a,#e6e7ea)}main{max-width:30rem;padding:2rem}"
+    "h1{font-size:1.4rem;font-weight:600;margin:0 0 .5rem}p{margin:0}"
+)

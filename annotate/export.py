@@ -1,0 +1,90 @@
+"""Votes out, one row each, with everything that was recorded: JSONL and CSV, streamed."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .records import Choice, Order, Outcome
+from .store import Store
+
+COLUMNS = (
+    "vote_id", "unit_id", "benchmark", "question_id", "category", "model_a", "model_b", "turn",
+    "dimension", "subject", "occurrence", "rater", "rater_group", "layer", "outcome", "strength",
+    "grade", "harm", "order_shown", "shown_left", "shown_right", "choice", "revision", "purpose",
+    "inclusion_probability", "protocol", "active_ms", "comment", "created_at",
+)  # fmt: skip
+
+
+def export_votes(store: Store, folder: Path) -> list[tuple[Path, int]]:
+    """Write votes.jsonl and votes.csv; returns (file, rows).
+
+    Only standing votes; raters under their pseudonyms. Both files are written beside their
+    names and moved into place, so an interrupted export never looks whole.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    jsonl, table = folder / "votes.jsonl", folder / "votes.csv"
+    part_jsonl, part_table = _part(jsonl), _part(table)
+    count = 0
+    with (
+        store.snapshot(),
+        part_jsonl.open("w", encoding="utf-8") as lines,
+        part_table.open("w", encoding="utf-8", newline="") as rows,
+    ):
+        writer = csv.DictWriter(rows, COLUMNS)
+        writer.writeheader()
+        for row in vote_rows(store):
+            lines.write(json.dumps(row, ensure_ascii=False) + "\n")
+            writer.writerow({name: _inert(value) for name, value in row.items()})
+            count += 1
+    part_jsonl.replace(jsonl)
+    part_table.replace(table)
+    return [(jsonl, count), (table, count)]
+
+
+def _part(path: Path) -> Path:
+    return path.with_name(path.name + ".part")
+
+
+def _inert(value: Any) -> Any:
+    """A cell that a spreadsheet would run as a formula starts with an apostrophe instead."""
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        return "'" + value
+    return value
+
+
+def vote_rows(store: Store) -> Iterator[dict[str, Any]]:
+    """Standing votes in the order they were cast, with what stood left on the screen."""
+    rows = store.conn.execute(
+        "SELECT v.id, coalesce(p.superseded_by, p.id), q.benchmark, q.question_id, q.category,"
+        " p.model_a, p.model_b, v.turn, v.dimension, v.subject, v.occurrence,"
+        " coalesce(r.label, r.id), r.rater_group, v.layer, v.outcome, v.strength, v.grade,"
+        " v.harm, v.order_shown, v.revision, v.purpose, v.inclusion_probability, v.protocol,"
+        " v.active_ms, c.comment, v.created_at"
+        " FROM current_vote v JOIN pair p ON p.id = v.pair JOIN question q ON q.id = p.question"
+        " JOIN rater r ON r.id = v.rater LEFT JOIN vote_comment c ON c.vote = v.id"
+        " WHERE r.kind <> 'preview' ORDER BY v.rowid"
+    )
+    derived = ("shown_left", "shown_right", "choice")
+    stored = [name for name in COLUMNS if name not in derived]
+    for values in rows:
+        row = dict(zip(stored, values, strict=True))
+        row |= _screen_terms(row)
+        yield {name: row[name] for name in COLUMNS}
+
+
+def _screen_terms(row: dict[str, Any]) -> dict[str, str | None]:
+    """What the rater saw and pressed, derived from outcome and order for readers' ease."""
+    order = Order(row["order_shown"])
+    if order is Order.UNKNOWN:
+        return {"shown_left": None, "shown_right": None, "choice": None}
+    models = (row["model_a"], row["model_b"])
+    left, right = models if order is Order.AB else models[::-1]
+    sides = {Outcome.TIE: Choice.TIE, Outcome.BOTH_BAD: Choice.BOTH_BAD}
+    picked = Outcome(row["outcome"])
+    first = Outcome.A if order is Order.AB else Outcome.B
+    choice = sides.get(picked) or (Choice.LEFT if picked is first else Choice.RIGHT)
+    return {"shown_left": left, "shown_right": right, "choice": choice.value}

@@ -1,0 +1,245 @@
+"""The rating room: what a rater's page is told, and what it may do. No HTTP, no Gradio.
+
+Everything that leaves here is blind: no model, pair, answer or order, only text, sides
+and random screen ids. Names of models inside the texts are a study's own matter and are
+listed by `evenhand blind-check`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from . import ballots, display, leases, library, seats
+from .errors import RatingError
+from .leases import Empty, Screen
+from .library import StoredPair
+from .live import LiveSettings
+from .records import Answer, Choice, Order, Turn, turn_text
+from .seats import Rater
+from .store import Store
+from .study import Dimension, ProtocolSection, Settings
+
+MAX_COMMENT = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Have:
+    """What the page already shows, so that only new rows are sent."""
+
+    page: str = ""
+    turns: int = 0
+
+
+class RatingRoom:
+    """One study's room; every method is called with the rater that the session names."""
+
+    def __init__(self, store: Store, live: LiveSettings) -> None:
+        self._store = store
+        self._live = live
+        self._pair = lru_cache(maxsize=256)(lambda pair_id: library.pair(store, pair_id))
+
+    def state(self, rater: Rater, have: Have | None = None) -> dict[str, Any]:
+        """What the rater's page should show now: consent, a screen, or why there is none."""
+        settings = self._live.get()
+        protocol = settings.protocol
+        if not seats.consented(self._store, rater.id, protocol.id):
+            return _consent_page(settings)
+        screen = leases.next_screen(self._store, rater, protocol, settings.assignment)
+        if isinstance(screen, Empty):
+            return self._empty(rater, screen)
+        return self._screen(rater, screen, settings, have or Have())
+
+    def consent(self, rater: Rater, agreed: bool) -> dict[str, Any]:
+        """Record consent or its refusal."""
+        protocol = self._live.get().protocol
+        seats.give_consent(self._store, rater.id, protocol.id, agreed)
+        return self.state(rater) if agreed else {"state": "declined"}
+
+    def vote(
+        self,
+        rater: Rater,
+        screen_id: str,
+        choice: Choice,
+        *,
+        client_key: str,
+        comment: str,
+        active_ms: int | None,
+        have: Have,
+    ) -> dict[str, Any]:
+        """Save a vote, then say what comes next. `saved` is only there after COMMIT."""
+        if len(comment) > MAX_COMMENT:
+            raise RatingError(
+                f"the comment has {len(comment):,} characters; at most {MAX_COMMENT:,}"
+            )
+        receipt = ballots.cast(
+            self._store,
+            rater.id,
+            screen_id,
+            choice,
+            self._live.get().assignment,
+            client_key=client_key,
+            comment=comment.strip(),
+            active_ms=active_ms,
+        )
+        return {"saved": True, "repeated": receipt.repeated} | self.state(rater, have)
+
+    def undo(self, rater: Rater, have: Have) -> dict[str, Any]:
+        """Take back the rater's last vote and show its screen again."""
+        ballots.undo(self._store, rater.id, self._live.get().assignment)
+        return self.state(rater, have)
+
+    def skip(self, rater: Rater, screen_id: str, reason: str, note: str) -> dict[str, Any]:
+        """Set the pair aside with a reason."""
+        with self._store.snapshot() as conn:
+            screen = leases.screen(conn, rater.id, screen_id)
+        leases.skip(self._store, screen, reason[:200], note[:MAX_COMMENT])
+        return self.state(rater)
+
+    def draft(self, rater: Rater, screen_id: str, comment: str) -> None:
+        """Keep what was typed so far."""
+        ballots.save_draft(self._store, rater.id, screen_id, comment[:MAX_COMMENT])
+
+    def heartbeat(self, rater: Rater) -> None:
+        """The page is still open: keep its pair."""
+        leases.heartbeat(self._store, rater.id, self._live.get().assignment)
+
+    def raw(self, rater: Rater, screen_id: str) -> list[dict[str, str]]:
+        """The exact characters of both sides, per turn shown so far."""
+        with self._store.snapshot() as conn:
+            screen = leases.screen(conn, rater.id, screen_id)
+        pair = self._pair(screen.pair)
+        visible = _visible(screen, self._live.get().protocol)
+        return [
+            {side: _raw(_turn(answer.turns, turn)) for side, answer in _sides(pair, screen.order)}
+            for turn in range(1, visible + 1)
+        ]
+
+    def _screen(
+        self, rater: Rater, screen: Screen, settings: Settings, have: Have
+    ) -> dict[str, Any]:
+        same = have.page == screen.assignment
+        pair = self._pair(screen.pair)
+        visible = _visible(screen, settings.protocol)
+        first = have.turns + 1 if same and have.turns <= visible else 1
+        state: dict[str, Any] = {
+            "state": "rate",
+            "screen": screen.id,
+            "page": screen.assignment,
+            "turn": screen.turn,
+            "turns": screen.turns,
+            "visible": visible,
+            "from": first,
+            "rows": _rows(pair, screen.order, first, visible),
+            "step": {
+                "index": screen.position + 1,
+                "of": screen.turns * len(screen.dimensions),
+            },
+            "dimension": _words(_dimension(settings.protocol, screen.dimension)),
+            "draft": ballots.draft(self._store, screen.id),
+            "comments": settings.protocol.comments,
+            "skip_reasons": list(settings.protocol.skip_reasons),
+            "instructions": display.render_markdown(settings.protocol.instructions.strip()),
+            "title": settings.study.title,
+            "contact": settings.study.contact,
+        }
+        if not same or screen.position == 0:
+            state["progress"] = self._progress(rater, settings)
+        return state
+
+    def _progress(self, rater: Rater, settings: Settings) -> dict[str, int]:
+        progress = leases.progress(self._store, rater, settings.assignment)
+        return {"done": progress.done, "open": progress.open}
+
+    def _empty(self, rater: Rater, empty: Empty) -> dict[str, Any]:
+        settings = self._live.get()
+        return {
+            "state": "empty",
+            "reason": empty.reason,
+            "done": empty.done,
+            "leased_by_others": empty.leased_by_others,
+            "until": empty.until,
+            "title": settings.study.title,
+            "contact": settings.study.contact,
+            "progress": self._progress(rater, settings),
+        }
+
+
+def _consent_page(settings: Settings) -> dict[str, Any]:
+    protocol = settings.protocol
+    return {
+        "state": "consent",
+        "title": settings.study.title,
+        "contact": settings.study.contact,
+        "instructions": display.render_markdown(protocol.instructions.strip()),
+        "consent": display.render_markdown(protocol.consent.strip()),
+        "notice": display.render_markdown(protocol.content_notice.strip()),
+        "dimensions": [_words(d) for d in protocol.dimensions],
+    }
+
+
+def _visible(screen: Screen, protocol: ProtocolSection) -> int:
+    """How many turns are shown: up to the one in question, or all."""
+    return screen.turns if protocol.reveal == "all" else screen.turn
+
+
+def _sides(pair: StoredPair, order: Order) -> list[tuple[str, Answer]]:
+    """(side, answer) from left to right; per-side work is a loop over this, never twice by hand."""
+    answers = (pair.a, pair.b) if order is Order.AB else (pair.b, pair.a)
+    return list(zip(("left", "right"), answers, strict=True))
+
+
+def _rows(pair: StoredPair, order: Order, first: int, last: int) -> list[dict[str, Any]]:
+    """Rows of the page from turn `first` to `last`: the prompt, then both replies."""
+    asked = pair.question.turns
+    everything = [
+        message.content
+        for turns in (asked, pair.a.turns, pair.b.turns)
+        for turn in turns or ()
+        for message in turn
+    ]
+    plain = display.plain_needed(everything)
+    return [
+        {
+            "turn": turn,
+            "prompt": display.render_turn(_turn(asked, turn), plain=plain),
+            **{
+                side: display.render_turn(_turn(answer.turns, turn), plain=plain)
+                for side, answer in _sides(pair, order)
+            },
+        }
+        for turn in range(first, last + 1)
+    ]
+
+
+def _turn(turns: Sequence[Turn] | None, number: int) -> Turn:
+    return turns[number - 1] if turns and number <= len(turns) else ()
+
+
+def _raw(turn: Turn) -> str:
+    others = [m for m in turn if m.role != "assistant"]
+    if not others:
+        return turn_text(turn)
+    return "\n".join(f"[{m.role}]\n{m.content}" for m in turn)
+
+
+def _dimension(protocol: ProtocolSection, name: str) -> Dimension:
+    """The words for a dimension; one dropped from the protocol mid-pair keeps its name."""
+    for dimension in protocol.dimensions:
+        if dimension.name == name:
+            return dimension
+    return Dimension(name=name, question=f"Which reply is better on {name}?")
+
+
+def _words(dimension: Dimension) -> dict[str, str]:
+    return {
+        "name": dimension.name,
+        "question": dimension.question,
+        "left": dimension.a,
+        "right": dimension.b,
+        "tie": dimension.tie,
+        "both_bad": dimension.both_bad,
+        "rubric": display.render_markdown(dimension.rubric.strip()) if dimension.rubric else "",
+    }

@@ -1,0 +1,405 @@
+// The rating page. The server decides everything; this shows it and passes answers on.
+// A screen's vote key survives retries, so a reply lost on the way cannot become two votes.
+(() => {
+  "use strict";
+  const T = (window.EVENHAND || {}).strings || {};
+  const t = (name, values = {}) =>
+    (T[name] || name).replace(/\{(\w+)\}/g, (_, key) => (values[key] ?? "").toString());
+  const API = new URL("../api/", document.baseURI.endsWith("/") ? document.baseURI : document.baseURI + "/");
+  // After a new question appears, answers are ignored until the keys were quiet this long:
+  // five fast presses are one answer, and nobody reads a question in less.
+  const QUIET_MS = 350;
+  const HEARTBEAT_MS = 60_000;
+  const CHOICES = ["left", "tie", "both_bad", "right"];
+  const KEYS = { 1: "left", 2: "tie", 3: "both_bad", 4: "right", a: "left", b: "right", t: "tie", n: "both_bad",
+    arrowleft: "left", arrowright: "right" };
+
+  let root, state = null, busy = true, quietUntil = 0, readyTimer = 0, raw = false;
+  let voteKey = "", pendingChoice = null, activeSince = 0, activeMs = 0, progress = null, draftTimer = 0, pollTimer = 0;
+
+  const el = (tag, attrs = {}, ...children) => {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attrs)) {
+      if (name === "html") node.innerHTML = value; // only what our own renderer made
+      else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+      else if (value === true) node.setAttribute(name, "");
+      else if (value !== false && value != null) node.setAttribute(name, value);
+    }
+    node.append(...children.filter((child) => child != null));
+    return node;
+  };
+  const find = (selector) => root.querySelector(selector);
+  const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+
+  async function call(path, body) {
+    const options = body === undefined ? {} : {
+      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+    let response;
+    try {
+      response = await fetch(new URL(path, API), { credentials: "same-origin", ...options });
+    } catch {
+      throw { code: "offline", message: t("offline") };
+    }
+    const value = await response.json().catch(() => null);
+    if (!response.ok || value === null)
+      throw { code: (value && value.error) || "failed", message: (value && value.message) || t("not_saved") };
+    return value;
+  }
+
+  // ---- pages -------------------------------------------------------------------------
+  function show(next) {
+    clearTimeout(pollTimer);
+    const before = state;
+    state = next;
+    if (next.progress) progress = next.progress;
+    if (next.state === "rate") return showScreen(next, before);
+    root.dataset.state = next.state;
+    root.dataset.ready = "";
+    if (next.state === "consent") showConsent(next);
+    else if (next.state === "declined") showDeclined();
+    else showEmpty(next);
+    busy = false;
+    root.dataset.ready = "1";
+    window.scrollTo(0, 0);
+  }
+
+  function page(...children) {
+    root.replaceChildren(top(), el("main", { class: "eh-main" }, el("div", { class: "eh-page" }, ...children)));
+  }
+
+  function showConsent(next) {
+    progress = null;
+    page(
+      el("h1", {}, next.title),
+      next.notice ? el("div", { class: "eh-note" }, el("b", {}, t("notice")), el("div", { class: "eh-text", html: next.notice })) : null,
+      el("h2", {}, t("instructions")), el("div", { class: "eh-text", html: next.instructions }),
+      el("h2", {}, t("questions_asked")),
+      el("ul", { class: "eh-asked" }, ...next.dimensions.map((d) =>
+        el("li", {}, el("b", {}, d.question), el("span", { class: "eh-text", html: d.rubric })))),
+      el("h2", {}, t("consent")), el("div", { class: "eh-text", html: next.consent }),
+      el("div", { class: "eh-actions" },
+        el("button", { class: "eh-primary", id: "eh-agree", onclick: () => send("consent", { agreed: true }) }, t("agree")),
+        el("button", { class: "eh-quiet", id: "eh-decline", onclick: () => send("consent", { agreed: false }) }, t("decline"))),
+      contact(next));
+  }
+
+  function showDeclined() {
+    page(el("h1", {}, t("declined_title")), el("p", {}, t("declined_text")),
+      el("div", { class: "eh-actions" }, el("button", { class: "eh-quiet", onclick: load }, t("change_mind"))));
+  }
+
+  function showEmpty(next) {
+    const until = next.until ? new Date(next.until).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) : "";
+    page(el("h1", {}, t(`empty_${next.reason}_title`)), el("p", {}, t(`empty_${next.reason}_text`, { ...next, until })),
+      next.done ? el("div", { class: "eh-actions" },
+        el("button", { class: "eh-quiet", id: "eh-undo", onclick: undo }, t("undo"))) : null,
+      contact(next));
+    if (next.reason === "all_leased" || next.reason === "nothing_imported") pollTimer = setTimeout(load, 20_000);
+  }
+
+  const contact = (next) => next.contact ? el("p", { class: "eh-step" }, t("contact", next)) : null;
+
+  function top() {
+    const done = progress ? progress.done : 0, all = progress ? progress.done + progress.open : 0;
+    return el("header", { class: "eh-top" }, el("div", { class: "eh-top-in" },
+      el("span", { class: "eh-title" }, (state && state.title) || "Evenhand"),
+      el("div", { class: "eh-progress" },
+        progress ? el("span", { id: "eh-count" }, `${t("pairs_done", progress)} · ${t("pairs_open", progress)}`) : null,
+        progress ? el("div", { class: "eh-meter", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": all, "aria-valuenow": done, "aria-label": t("pairs_done", progress) },
+          el("i", { style: `inline-size:${all ? (100 * done) / all : 0}%` })) : null),
+      el("button", { class: "eh-quiet", id: "eh-theme", "aria-label": t("theme"), title: t("theme"), onclick: toggleTheme }, "◐"),
+      el("button", { class: "eh-quiet", id: "eh-help", title: t("help_title"), onclick: help }, t("help"))));
+  }
+
+  // ---- the rating screen -------------------------------------------------------------
+  function showScreen(next, before) {
+    const samePage = before && before.state === "rate" && before.page === next.page && find(".eh-rows");
+    if (!samePage) {
+      root.replaceChildren(top(), el("main", { class: "eh-main", id: "eh-main", tabindex: "-1" }, el("div", { class: "eh-rows" })), bar(next));
+    } else {
+      find(".eh-top").replaceWith(top());
+      find(".eh-bar").replaceWith(bar(next));
+    }
+    const rows = find(".eh-rows");
+    if (next.from === 1) rows.replaceChildren();
+    for (const row of next.rows) rows.append(rowNode(row, next));
+    root.dataset.state = "rate";
+    root.dataset.screen = next.screen;
+    root.dataset.ready = "";
+    const newest = rows.lastElementChild;
+    if (!samePage) window.scrollTo(0, 0);
+    else if (next.rows.length && next.from > 1) newest.scrollIntoView({ block: "start", behavior: "smooth" });
+    find("#eh-live").textContent = t("ready", { turn: next.turn, question: next.dimension.question });
+    voteKey = newKey();
+    pendingChoice = null;
+    activeMs = 0;
+    activeSince = document.hidden ? 0 : performance.now();
+    if (raw) showRaw();
+    settle();
+  }
+
+  function rowNode(row, next) {
+    return el("section", { class: "eh-row", "data-turn": row.turn },
+      el("div", { class: "eh-prompt" },
+        el("p", { class: "eh-label" }, next.turns > 1 ? t("turn_of", { turn: row.turn, turns: next.turns }) : t("prompt")),
+        el("div", { class: "eh-text", html: row.prompt })),
+      el("div", { class: "eh-sides" }, ...["left", "right"].map((side) =>
+        el("article", { class: "eh-answer", "data-side": side, "aria-label": t(`answer_${side}`) },
+          el("span", { class: "eh-letter", "aria-hidden": "true" }, t(`answer_${side}`)),
+          el("div", { class: "eh-text eh-formatted", html: row[side] }),
+          el("pre", { class: "eh-text eh-raw", hidden: true })))));
+  }
+
+  function bar(next) {
+    const words = next.dimension;
+    const label = { left: words.left, right: words.right, tie: words.tie, both_bad: words.both_bad };
+    const rubricOpen = sessionStorage.getItem("eh-rubric") === "1";
+    const commentOpen = Boolean(next.draft);
+    const keep = (event) => { clearTimeout(draftTimer); const value = event.target.value; draftTimer = setTimeout(() => saveDraft(value), 600); };
+    return el("footer", { class: "eh-bar" }, el("div", { class: "eh-bar-in" },
+      el("div", { class: "eh-trouble", role: "alert", hidden: true }, el("span", {})),
+      words.rubric ? el("div", { class: "eh-rubric eh-text", id: "eh-rubric", hidden: !rubricOpen, html: words.rubric }) : null,
+      el("div", { class: "eh-comment", hidden: !commentOpen },
+        el("textarea", { id: "eh-comment", rows: 2, maxlength: 5000, placeholder: t("comment_placeholder"), "aria-label": t("comment"), oninput: keep })),
+      el("div", { class: "eh-ask" },
+        el("h2", { class: "eh-question" }, words.question),
+        el("span", { class: "eh-step" }, `${t("turn_of", next)} · ${t("step_of", next.step)}`),
+        el("span", { class: "eh-status", id: "eh-status" })),
+      el("div", { class: "eh-choices", role: "group", "aria-label": words.question }, ...CHOICES.map((choice, index) =>
+        el("button", { class: "eh-choice", "data-choice": choice, "aria-keyshortcuts": String(index + 1), onclick: () => press(choice) },
+          el("kbd", { "aria-hidden": "true" }, String(index + 1)), el("span", {}, label[choice])))),
+      el("div", { class: "eh-tools" },
+        words.rubric ? el("button", { class: "eh-quiet", "aria-expanded": String(rubricOpen), onclick: toggleRubric }, t("rubric")) : null,
+        next.comments ? el("button", { class: "eh-quiet", id: "eh-comment-open", onclick: openComment }, t("comment")) : null,
+        el("button", { class: "eh-quiet", id: "eh-raw", "aria-pressed": String(raw), onclick: toggleRaw }, t("raw")),
+        el("span", { class: "eh-gap" }),
+        el("button", { class: "eh-quiet", id: "eh-undo", onclick: undo }, t("undo")),
+        el("button", { class: "eh-quiet", id: "eh-skip", onclick: skip }, t("skip"))),
+      el("div", { class: "eh-sr", id: "eh-live", "aria-live": "polite" })));
+  }
+
+  // Answers count only after the keys were quiet for a moment (see QUIET_MS).
+  function settle() {
+    const draft = find("#eh-comment");
+    if (draft && state.draft && !draft.value) draft.value = state.draft;
+    quietUntil = performance.now() + QUIET_MS;
+    clearTimeout(readyTimer);
+    readyTimer = setTimeout(ready, QUIET_MS);
+  }
+  function ready() {
+    busy = false;
+    root.dataset.ready = "1";
+  }
+  function press(choice) {
+    if (state && state.state === "rate" && busy && pendingChoice === null) return settleAgain();
+    vote(choice);
+  }
+  function settleAgain() {
+    clearTimeout(readyTimer);
+    readyTimer = setTimeout(ready, QUIET_MS);
+  }
+
+  async function vote(choice) {
+    if (busy || !state || state.state !== "rate") return;
+    busy = true;
+    pendingChoice = choice;
+    root.dataset.ready = "";
+    pick(choice);
+    status(t("saving"));
+    trouble(null);
+    clearTimeout(draftTimer);
+    const comment = find("#eh-comment");
+    if (activeSince) { activeMs += performance.now() - activeSince; activeSince = performance.now(); }
+    try {
+      const next = await call("vote", { screen: state.screen, choice, key: voteKey, comment: comment ? comment.value : "",
+        active_ms: Math.round(activeMs), page: state.page, turns: state.visible });
+      show(next);
+      status(t("saved"));
+    } catch (error) { refused(error, () => vote(choice)); }
+  }
+
+  function refused(error, again) {
+    busy = false;
+    pendingChoice = null;
+    root.dataset.ready = "1";
+    pick(null);
+    status(error.code === "already_voted" ? "" : t("not_saved"));
+    if (["already_voted", "lease_lost", "unknown_screen"].includes(error.code)) trouble(error.message, t("reload"), load);
+    else if (error.code === "not_invited") trouble(t("session_ended"), t("retry"), again);
+    else trouble(error.message || t("not_saved"), t("retry"), again);
+  }
+
+  async function send(path, body) {
+    if (busy) return;
+    busy = true;
+    try { show(await call(path, body)); }
+    catch (error) {
+      busy = false;
+      if (find(".eh-trouble")) refused(error, () => send(path, body));
+      else page(el("h1", {}, t("not_saved")), el("p", {}, error.code === "not_invited" ? t("session_ended") : error.message),
+        el("div", { class: "eh-actions" }, el("button", { class: "eh-primary", onclick: load }, t("retry"))));
+    }
+  }
+
+  async function load() {
+    busy = true;
+    try { show(await call("screen")); }
+    catch (error) {
+      busy = false;
+      page(el("h1", {}, error.code === "not_invited" ? t("session_ended") : t("offline")),
+        el("div", { class: "eh-actions" }, el("button", { class: "eh-primary", onclick: load }, t("retry"))));
+    }
+  }
+
+  async function undo() {
+    if (busy) return;
+    busy = true;
+    root.dataset.ready = "";
+    const have = state.state === "rate" ? { page: state.page, turns: state.visible } : {};
+    try { show(await call("undo", have)); status(t("undone")); }
+    catch (error) {
+      busy = false;
+      root.dataset.ready = "1";
+      if (find(".eh-trouble")) trouble(error.message);
+    }
+  }
+
+  function skip() {
+    if (busy || !state || state.state !== "rate") return;
+    const reasons = state.skip_reasons.map((reason, index) => el("label", {},
+      el("input", { type: "radio", name: "eh-reason", value: reason, checked: index === 0 }), el("span", {}, reason)));
+    const note = el("textarea", { rows: 2, maxlength: 5000, placeholder: t("skip_note"), "aria-label": t("skip_note") });
+    const screen = state.screen;
+    const box = dialog(t("skip_title"), ...reasons, note, el("div", { class: "eh-actions" },
+      el("button", { class: "eh-primary", id: "eh-skip-ok", onclick: () => {
+        const reason = box.querySelector("input:checked").value;
+        box.close();
+        send("skip", { screen, reason, note: note.value });
+      } }, t("skip")),
+      el("button", { class: "eh-quiet", onclick: () => box.close() }, t("cancel"))));
+  }
+
+  function help() {
+    const keys = [["1  A  ←", "key_left"], ["4  B  →", "key_right"], ["2  T", "key_tie"], ["3  N", "key_both_bad"],
+      ["U", "key_undo"], ["S", "key_skip"], ["C", "key_comment"], ["R", "key_raw"], ["?", "key_help"]];
+    const list = el("dl", { class: "eh-keys" });
+    for (const [names, meaning] of keys)
+      list.append(el("dt", {}, ...names.split(/\s+/).flatMap((k) => [el("kbd", {}, k), " "])), el("dd", {}, t(meaning)));
+    const box = dialog(t("help_title"), list,
+      state && state.instructions ? el("div", { class: "eh-text", style: "margin-block-start:1rem", html: state.instructions }) : null,
+      state && state.contact ? el("p", { class: "eh-step" }, t("contact", state)) : null,
+      el("div", { class: "eh-actions" }, el("button", { class: "eh-quiet", onclick: () => box.close() }, t("close"))));
+  }
+
+  function dialog(title, ...children) {
+    const box = el("dialog", { class: "eh-dialog", "aria-label": title }, el("h2", {}, title), ...children);
+    box.addEventListener("close", () => box.remove());
+    root.append(box);
+    box.showModal();
+    return box;
+  }
+
+  // ---- small things ------------------------------------------------------------------
+  const status = (text) => { const node = find("#eh-status"); if (node) node.textContent = text; };
+  function pick(choice) {
+    for (const button of root.querySelectorAll(".eh-choice")) {
+      button.toggleAttribute("data-picked", button.dataset.choice === choice);
+      button.disabled = choice !== null;
+    }
+  }
+  function trouble(message, action, run) {
+    const box = find(".eh-trouble");
+    if (!box) return;
+    box.hidden = !message;
+    box.replaceChildren(el("span", {}, message || ""), ...(action ? [el("button", { id: "eh-again", onclick: run }, action)] : []));
+  }
+  function toggleRubric(event) {
+    const box = find("#eh-rubric");
+    box.hidden = !box.hidden;
+    event.target.setAttribute("aria-expanded", String(!box.hidden));
+    sessionStorage.setItem("eh-rubric", box.hidden ? "" : "1");
+  }
+  function openComment() {
+    const box = find(".eh-comment");
+    if (!box) return;
+    box.hidden = false;
+    find("#eh-comment").focus();
+  }
+  async function saveDraft(comment) {
+    if (state && state.state === "rate") await call("draft", { screen: state.screen, comment }).catch(() => {});
+  }
+  async function toggleRaw() {
+    raw = !raw;
+    find("#eh-raw").setAttribute("aria-pressed", String(raw));
+    if (raw) return showRaw();
+    for (const node of root.querySelectorAll(".eh-raw")) node.hidden = true;
+    for (const node of root.querySelectorAll(".eh-formatted")) node.hidden = false;
+  }
+  async function showRaw() {
+    const screen = state.screen;
+    const rows = await call(`raw/${screen}`).catch(() => null);
+    if (!rows || !state || state.screen !== screen) return;
+    rows.forEach((row, index) => {
+      for (const side of ["left", "right"]) {
+        const cell = find(`.eh-row[data-turn="${index + 1}"] .eh-answer[data-side="${side}"]`);
+        if (!cell) continue;
+        cell.querySelector(".eh-raw").textContent = row[side];
+        cell.querySelector(".eh-raw").hidden = false;
+        cell.querySelector(".eh-formatted").hidden = true;
+      }
+    });
+  }
+  function toggleTheme() {
+    const dark = document.documentElement.dataset.theme
+      ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    setTheme(dark ? "light" : "dark");
+  }
+  function setTheme(theme) {
+    if (theme) document.documentElement.dataset.theme = theme;
+    try { if (theme) localStorage.setItem("eh-theme", theme); } catch { /* private mode: just this page */ }
+  }
+
+  function onKey(event) {
+    if (event.isComposing || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("input, textarea, select, [contenteditable]")) {
+      if (event.key === "Escape") event.target.blur();
+      return;
+    }
+    if (root.querySelector("dialog[open]")) return;
+    const key = event.key.toLowerCase();
+    if (key === "?") return help();
+    if (!state || state.state !== "rate") { if (key === "u" && find("#eh-undo")) undo(); return; }
+    if (KEYS[key]) { event.preventDefault(); press(KEYS[key]); }
+    else if (key === "u") undo();
+    else if (key === "s") skip();
+    else if (key === "c" && state.comments) { event.preventDefault(); openComment(); }
+    else if (key === "r") toggleRaw();
+  }
+
+  function start() {
+    root.replaceChildren(el("p", { class: "eh-loading" }, t("loading")));
+    document.addEventListener("keydown", onKey);
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) { if (activeSince) activeMs += performance.now() - activeSince; activeSince = 0; }
+      else activeSince = performance.now();
+    });
+    setInterval(() => { if (!document.hidden && state && state.state === "rate") call("heartbeat", {}).catch(() => {}); }, HEARTBEAT_MS);
+    first.then(show, () => load());
+  }
+
+  let saved = null;
+  try { saved = localStorage.getItem("eh-theme"); } catch { /* private mode */ }
+  setTheme(saved);
+  document.documentElement.lang = (window.EVENHAND || {}).language || "en";
+  const first = call("screen"); // asked while Gradio still builds its page
+  first.catch(() => {});
+  const wait = () => {
+    root = document.getElementById("evenhand");
+    if (root) return start();
+    new MutationObserver((_, observer) => {
+      root = document.getElementById("evenhand");
+      if (root) { observer.disconnect(); start(); }
+    }).observe(document.documentElement, { childList: true, subtree: true });
+  };
+  wait();
+})();

@@ -1,0 +1,134 @@
+"""Recompute everything that can be recomputed, and name every break."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+
+from .ballots import VOTE_COLUMNS
+from .events import check_chains, salted_digest
+from .records import Answer, Pair, QuestionKey, digest, turns_from_json
+from .store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was checked, and the breaks in words (none: the study is as it was written)."""
+
+    checked: dict[str, int]
+    heads: dict[str, str]
+    breaks: list[str]
+
+
+def verify(store: Store) -> Verification:
+    """Check the file, the chains, every vote against its event, and content against ids."""
+    with store.snapshot() as conn:
+        chains = check_chains(conn)
+        breaks = [*_file(conn), *chains.breaks]
+        votes, vote_breaks = _votes(conn)
+        pairs, pair_breaks = _pairs(conn)
+        protocols, protocol_breaks = _protocols(conn)
+        breaks += vote_breaks + _comments(conn) + pair_breaks + protocol_breaks + _leases(conn)
+    checked = {
+        "events": chains.events,
+        "removed bodies": chains.removed_bodies,
+        "votes": votes,
+        "pairs": pairs,
+        "protocols": protocols,
+    }
+    return Verification(checked, chains.heads, breaks)
+
+
+def _file(conn: sqlite3.Connection) -> list[str]:
+    rows = conn.execute("PRAGMA integrity_check").fetchall()
+    breaks = [f"database file: {row[0]}" for row in rows if row[0] != "ok"]
+    broken = conn.execute("PRAGMA foreign_key_check").fetchall()
+    return breaks + [f"{row[0]} row {row[1]}: points to a missing {row[2]}" for row in broken]
+
+
+def _votes(conn: sqlite3.Connection) -> tuple[int, list[str]]:
+    """Every vote equals what its event recorded; every vote event still has its vote."""
+    breaks = []
+    logged: dict[str, str | None] = {}
+    for subject, body in conn.execute(
+        "SELECT e.subject, b.body FROM event e LEFT JOIN event_body b ON b.hash = e.hash"
+        " WHERE e.kind = 'vote'"
+    ):
+        if subject in logged:
+            breaks.append(f"vote {subject}: logged twice")
+        logged[subject] = body
+    count = 0
+    for row in conn.execute(f"SELECT {', '.join(VOTE_COLUMNS)} FROM vote"):
+        count += 1
+        body = logged.pop(row[0], "")
+        if body == "":
+            breaks.append(f"vote {row[0]}: stands in the table but not in the event log")
+        elif body is not None:
+            recorded = json.loads(body)
+            changed = [
+                name
+                for name, value in zip(VOTE_COLUMNS, row, strict=True)
+                if recorded.get(name) != value
+            ]
+            if changed:
+                breaks.append(f"vote {row[0]}: {', '.join(changed)} changed since it was cast")
+    breaks += [f"vote {vote}: was logged but is gone" for vote in logged]
+    return count, breaks
+
+
+def _comments(conn: sqlite3.Connection) -> list[str]:
+    rows = conn.execute(
+        "SELECT c.vote, c.salt, c.comment, v.comment_digest FROM vote_comment c"
+        " JOIN vote v ON v.id = c.vote"
+    )
+    return [
+        f"vote {vote}: its comment was changed"
+        for vote, salt, comment, recorded in rows
+        if salted_digest(salt, comment) != recorded
+    ]
+
+
+def _pairs(conn: sqlite3.Connection) -> tuple[int, list[str]]:
+    """Pair ids and answer hashes recomputed from the stored texts."""
+    breaks = []
+    answers: dict[str, Answer] = {}
+    for row_id, benchmark, question, name, stored, turns in conn.execute(
+        "SELECT a.id, q.benchmark, q.question_id, m.name, a.hash, a.turns FROM answer a"
+        " JOIN question q ON q.id = a.question JOIN model m ON m.id = a.model"
+    ):
+        answer = Answer(QuestionKey(benchmark, question), name, turns_from_json(json.loads(turns)))
+        answers[row_id] = answer
+        if answer.hash != stored:
+            breaks.append(f"answer of {name} to question {question}: its text was changed")
+    count = 0
+    for pair_id, benchmark, question, model_a, model_b, one, other in conn.execute(
+        "SELECT p.id, q.benchmark, q.question_id, p.model_a, p.model_b, p.answer_a, p.answer_b"
+        " FROM pair p JOIN question q ON q.id = p.question"
+    ):
+        count += 1
+        key = QuestionKey(benchmark, question)
+        a = answers.get(one) or Answer(key, model_a)
+        b = answers.get(other) or Answer(key, model_b)
+        if Pair(key, a, b).id != pair_id:
+            breaks.append(f"pair {pair_id} (question {question}): does not match its answers")
+    return count, breaks
+
+
+def _protocols(conn: sqlite3.Connection) -> tuple[int, list[str]]:
+    rows = conn.execute("SELECT id, body FROM protocol").fetchall()
+    return len(rows), [
+        f"protocol {row[0][:12]}: its text was changed"
+        for row in rows
+        if digest(json.loads(row[1])) != row[0]
+    ]
+
+
+def _leases(conn: sqlite3.Connection) -> list[str]:
+    """No vote under another order than its assignment showed, none by another rater."""
+    rows = conn.execute(
+        "SELECT v.id FROM vote v JOIN screen s ON s.id = v.screen"
+        " JOIN assignment a ON a.id = s.assignment"
+        " WHERE v.order_shown <> a.order_shown OR v.rater <> a.rater OR v.pair <> a.pair"
+    )
+    return [f"vote {row[0]}: does not match the screen it was cast on" for row in rows]

@@ -1,0 +1,395 @@
+"""The `evenhand` command. A command parses, calls one function, prints.
+
+Imports of anything slow stand inside the commands: `--help` must answer at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click_default_group import DefaultGroup
+
+from annotate.errors import EvenhandError, UsageError
+
+if TYPE_CHECKING:
+    from annotate.importer import Account
+    from annotate.study import Study
+
+STUDY = click.argument("study", type=click.Path(path_type=Path))
+PROBLEMS_SHOWN = 40
+DEFAULT_PORT = 7860
+
+
+class OneLineErrors(click.Group):
+    """Errors meant for a person are one line; anything else keeps its traceback."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run, turning our own errors into a line and an exit code."""
+        try:
+            return super().main(*args, **kwargs)
+        except EvenhandError as error:
+            click.secho(f"evenhand: {error}", err=True, fg="red" if sys.stderr.isatty() else None)
+            sys.exit(error.exit_code)
+
+
+@click.group(
+    cls=OneLineErrors,
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "EVENHAND"},
+)
+@click.version_option(package_name="evenhand", message="%(prog)s %(version)s")
+def main() -> None:
+    """Blind pairwise rating by people and by an LLM judge, and how far they agree.
+
+    A study is a folder with study.toml and one SQLite file:
+
+    \b
+      evenhand init STUDY
+      evenhand import STUDY data/sample
+      evenhand invite STUDY Ada Grace
+      evenhand serve STUDY
+      evenhand report STUDY
+    """
+
+
+@main.command()
+@STUDY
+@click.option("--title", help="Title that raters see; default: the folder's name.")
+def init(study: Path, title: str | None) -> None:
+    """Make a new study: a commented study.toml and an empty database.
+
+    \b
+    Example: evenhand init harm-study --title "Harmlessness, spring"
+    """
+    from annotate.study import init as init_study
+
+    init_study(study, title).close()
+    click.echo(f"Made {study} (settings: {study / 'study.toml'}).")
+    click.echo(f"Next: evenhand import {study} PATH…")
+
+
+@main.command("import")
+@STUDY
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--benchmark", help="Name of the question set; default: the folder's name.")
+def import_(study: Path, paths: tuple[Path, ...], benchmark: str | None) -> None:
+    """Import questions, answers, references, votes and verdicts.
+
+    Takes FastChat benchmark folders, label JSONL (MT-Bench human votes and GPT-4 verdicts,
+    with or without conversations) and Evenhand's pair format (docs/formats.md). Importing
+    twice adds nothing; every record is imported, merged, or listed with its line.
+
+    \b
+    Example: evenhand import harm-study ../mt_bench
+    """
+    from annotate.importer import import_paths
+
+    from .counting import counting
+    from .verdict_import import verdict_sink
+
+    with _opened(study) as opened, counting() as progress:
+        account = import_paths(
+            opened.store,
+            paths,
+            verdict_sink(opened.store),
+            benchmark=benchmark,
+            progress=progress,
+        )
+        _print_account(account)
+        _prepare(opened)
+    if not account.added and not account.merged:
+        raise UsageError(
+            "nothing in there could be imported; see the list above and docs/formats.md"
+        )
+
+
+@main.command()
+@STUDY
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=DEFAULT_PORT, show_default=True, help="Port; 0 takes a free one.")
+@click.option("--root-path", default="", help="Path prefix of a proxy in front, e.g. /study1.")
+@click.option("--open/--no-open", "open_browser", default=False, help="Open the owner's console.")
+def serve(study: Path, host: str, port: int, root_path: str, open_browser: bool) -> None:
+    """Serve the rating pages and the owner's console until interrupted.
+
+    \b
+    Example: evenhand serve harm-study --port 7860
+    """
+    _serve(study, host, port, root_path, open_browser, named=None)
+
+
+@main.command()
+@STUDY
+@click.argument("names", nargs=-1, required=True)
+@click.option("--group", default="rater", show_default=True, help="Rater group in reports.")
+@click.option("--url", help="Address that raters reach; default: the running server's.")
+def invite(study: Path, names: tuple[str, ...], group: str, url: str | None) -> None:
+    """Invite raters by name and print their links (the same link each time).
+
+    \b
+    Example: evenhand invite harm-study Ada Grace --group expert
+    """
+    from annotate import seats
+
+    with _opened(study) as opened:
+        base = url or _running_url(opened) or f"http://127.0.0.1:{DEFAULT_PORT}"
+        for name in names:
+            rater = seats.invite(opened.store, name, group)
+            token = seats.invitation_token(opened.store, rater.id)
+            click.echo(f"{name}: {base.rstrip('/')}/invite/{token}")
+
+
+@main.command()
+@STUDY
+def status(study: Path) -> None:
+    """Say what the study holds, how far the rating is, and what the judge has done.
+
+    \b
+    Example: evenhand status harm-study
+    """
+    from .status import status_text
+
+    with _opened(study) as opened:
+        click.echo(status_text(opened, _running_url(opened)), nl=False)
+
+
+@main.group(cls=DefaultGroup, default="run", default_if_no_args=False)
+def judge() -> None:
+    """Ask an LLM judge about the study's pairs (`evenhand judge STUDY` runs it)."""
+
+
+@judge.command("run")
+@STUDY
+@click.option("--local", is_flag=True, help="Use the small offline model (llama.cpp, SmolLM2).")
+@click.option("--base-url", help="OpenAI-compatible endpoint; default: study.toml.")
+@click.option("--model", help="Model name at the endpoint; default: study.toml.")
+@click.option("--dimension", "dimensions", multiple=True, help="Only these; default: the study's.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first N pairs of the plan.")
+@click.option("--concurrency", type=click.IntRange(min=1), help="Calls in flight at once.")
+@click.option("--retry-failed", is_flag=True, help="Ask again where a reply was unusable.")
+@click.option("--name", default="", help="Name of the run in reports.")
+def judge_run(study: Path, **options: Any) -> None:
+    """Judge pairs in both orders, per turn and dimension. Safe to interrupt and repeat.
+
+    A second run makes no calls for what was answered. The key comes from the environment
+    (OPENAI_API_KEY, or what study.toml names) and is never stored.
+
+    \b
+    Example: evenhand judge harm-study --local --limit 4
+    """
+    from .command import run_judge
+
+    with _opened(study) as opened:
+        click.echo(run_judge(opened, **options), nl=False)
+
+
+@main.command()
+@STUDY
+@click.option("--out", type=click.Path(path_type=Path), help="Folder; default: exports/STUDY.")
+@click.option("--resamples", type=click.IntRange(min=100), help="Default: study.toml.")
+def report(study: Path, out: Path | None, resamples: int | None) -> None:
+    """Print how far raters, and the judge, agree; write report.md and report.json.
+
+    \b
+    Example: evenhand report harm-study --out exports/spring
+    """
+    from .report import to_text, write
+    from .summary import agreement_report
+    from .table import tidy
+
+    with _opened(study) as opened:
+        chosen = opened.settings.report
+        found = agreement_report(
+            tidy(opened.store),
+            level=chosen.level,
+            resamples=resamples or chosen.resamples,
+            seed=chosen.seed,
+        )
+        click.echo(to_text(found), nl=False)
+        for path in write(found, out or _exports(study)):
+            click.echo(f"Wrote {path}", err=True)
+
+
+@main.command()
+@STUDY
+@click.option("--out", type=click.Path(path_type=Path), help="Folder; default: exports/STUDY.")
+def export(study: Path, out: Path | None) -> None:
+    """Write every standing vote as JSONL and CSV, raters under pseudonyms.
+
+    \b
+    Example: evenhand export harm-study
+    """
+    from annotate.export import export_votes
+
+    with _opened(study) as opened:
+        for path, rows in export_votes(opened.store, out or _exports(study)):
+            click.echo(f"Wrote {path}: {rows:,} votes")
+
+
+@main.command()
+@STUDY
+def verify(study: Path) -> None:
+    """Recompute every hash, chain and id of the study; exit 1 on any break.
+
+    \b
+    Example: evenhand verify harm-study
+    """
+    from annotate.verify import verify as verify_store
+
+    with _opened(study) as opened:
+        found = verify_store(opened.store)
+    click.echo("Checked " + ", ".join(f"{n:,} {name}" for name, n in found.checked.items()))
+    for writer, head in sorted(found.heads.items()):
+        click.echo(f"  chain {writer[:8]} ends at {head}")
+    for line in found.breaks[:PROBLEMS_SHOWN]:
+        click.echo(f"BROKEN {line}", err=True)
+    if found.breaks:
+        click.echo(
+            f"{len(found.breaks)} breaks: restore a backup, or find out who edited", err=True
+        )
+        sys.exit(1)
+    click.echo("Everything holds.")
+
+
+@main.command()
+@STUDY
+@click.argument("target", required=False, type=click.Path(path_type=Path))
+def backup(study: Path, target: Path | None) -> None:
+    """Copy the study's database while it is in use.
+
+    \b
+    Example: evenhand backup harm-study harm-study-2026-11-29.sqlite
+    """
+    from annotate.store import now
+
+    with _opened(study) as opened:
+        stamp = now().replace(":", "").replace("-", "")[:15]
+        chosen = target or Path(f"{study.resolve().name}-{stamp}Z.sqlite")
+        opened.store.backup(chosen)
+    click.echo(f"Wrote {chosen}")
+
+
+@main.command("blind-check")
+@STUDY
+@click.option("--self-test", is_flag=True, help="Plant each kind of leak and show it is found.")
+def blind_check(study: Path, self_test: bool) -> None:
+    """Prove on a live server that raters cannot learn models, orders or verdicts.
+
+    Serves a copy of the study on a free local port, with canaries in place of every model
+    name and verdict, rates a few pairs, and searches everything that came back. Names that
+    stand inside questions and answers are listed apart. Exit 1 on a leak.
+
+    \b
+    Example: evenhand blind-check harm-study
+    """
+    from .blind import check, self_test_lines
+
+    with _opened(study) as opened:
+        result = check(opened)
+        click.echo(result.text(), nl=False)
+        missed = False
+        if self_test:
+            for line, found in self_test_lines(opened):
+                click.echo(line)
+                missed |= not found
+    if result.leaks or missed:
+        sys.exit(1)
+
+
+@main.command()
+@click.option("--folder", default="demo", type=click.Path(path_type=Path), show_default=True)
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", default=DEFAULT_PORT, show_default=True)
+@click.option("--open/--no-open", "open_browser", default=True, help="Open a browser if any.")
+def demo(folder: Path, host: str, port: int, open_browser: bool) -> None:
+    """Make (or go on with) the sample study, serve it, and print its links.
+
+    \b
+    Example: evenhand demo --port 7861
+    """
+    from .demo import ensure_demo
+
+    created = ensure_demo(folder)
+    click.echo(f"{'Made' if created else 'Using'} the sample study in {folder}.")
+    _serve(folder, host, port, "", open_browser, named="you")
+
+
+def _serve(
+    folder: Path, host: str, port: int, root_path: str, open_browser: bool, named: str | None
+) -> None:
+    """Open, check the lock, import gradio, serve; print links once it listens."""
+    click.echo("Starting…", err=True)
+    with _opened(folder) as opened:
+        from annotate import app
+
+        from . import console
+        from .links import announce
+
+        app.serve(
+            opened,
+            host,
+            port,
+            console.mount,
+            ready=lambda url: announce(opened, url + root_path, named, open_browser),
+            root_path=root_path,
+        )
+
+
+class _Opened:
+    """A study that is closed again whatever happens."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __enter__(self) -> Study:
+        from annotate.study import open_study
+
+        self._study = open_study(self._folder)
+        return self._study
+
+    def __exit__(self, *_exc: object) -> None:
+        self._study.close()
+
+
+def _opened(folder: Path) -> _Opened:
+    return _Opened(folder)
+
+
+def _prepare(opened: Study) -> None:
+    from annotate import leases
+
+    leases.prepare(opened.store, opened.settings.assignment)
+
+
+def _running_url(opened: Study) -> str | None:
+    from .links import running_url
+
+    return running_url(opened)
+
+
+def _exports(study: Path) -> Path:
+    return Path("exports") / study.resolve().name
+
+
+def _print_account(account: Account) -> None:
+    for source, kind in account.files:
+        if source.reader is not None:
+            click.echo(f"  read {source.name} as {kind}")
+    for kind in sorted({*account.read}):
+        click.echo(
+            f"  {kind}: {account.read[kind]:,} read, {account.imported[kind]:,} imported,"
+            f" {account.merged[kind]:,} merged"
+        )
+    click.echo(f"  pairs: {account.pairs_added:,} made")
+    for word, problems in (("note", account.warnings), ("NOT IMPORTED", account.refused)):
+        for problem in problems[:PROBLEMS_SHOWN]:
+            click.echo(f"  {word} {problem}")
+        if len(problems) > PROBLEMS_SHOWN:
+            click.echo(f"  … and {len(problems) - PROBLEMS_SHOWN:,} more of these")
+    click.echo(f"Added {account.added:,}; {len(account.refused):,} records not imported.")
+
+
+if __name__ == "__main__":
+    main()

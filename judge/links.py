@@ -1,0 +1,63 @@
+"""The links of a running study, and where it runs."""
+
+from __future__ import annotations
+
+import os
+import webbrowser
+
+import click
+
+from annotate import seats
+from annotate.study import Study
+
+
+def announce(study: Study, url: str, named: str | None, open_browser: bool) -> None:
+    """Print the owner's and the raters' links once the server listens."""
+    owner = f"{url}/owner/{seats.owner_token(study.store)}"
+    if named:
+        seats.invite(study.store, named)
+    click.echo(f"\n  {study.settings.study.title} is at {url}\n")
+    click.echo(f"  Owner's console: {owner}")
+    for name, link in rater_links(study, url):
+        click.echo(f"  Rater {name}: {link}")
+    if named:
+        click.echo(
+            "\n  Try the offline judge beside it:"
+            f" evenhand judge {study.folder} --local --limit 2"
+            f"\n  See the agreement so far:        evenhand report {study.folder}"
+        )
+    click.echo("\n  Stop with Ctrl-C; every vote is saved as it is cast.\n")
+    if open_browser and _has_browser():
+        webbrowser.open(owner)
+
+
+def rater_links(study: Study, url: str) -> list[tuple[str, str]]:
+    """(name, link) of every invited rater, in order of invitation."""
+    rows = study.store.conn.execute(
+        "SELECT r.id, p.name FROM rater r JOIN rater_person p ON p.rater = r.id"
+        " WHERE r.kind = 'invited' ORDER BY r.seat"
+    ).fetchall()
+    return [
+        (name, f"{url}/invite/{seats.invitation_token(study.store, rater)}") for rater, name in rows
+    ]
+
+
+def running_url(study: Study) -> str | None:
+    """Where this study is being served now, from the server's lock file."""
+    lock = study.store.path.with_name(study.store.path.name + ".lock")
+    try:
+        text = lock.read_text()
+    except OSError:
+        return None
+    return text.split(",")[0] if text.startswith("http") else None
+
+
+def _has_browser() -> bool:
+    """A desktop to open a page on; over SSH or in CI there is none."""
+    if os.environ.get("CI") or not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return False
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return True
