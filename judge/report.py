@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from itertools import groupby
 from pathlib import Path
+from string import ascii_lowercase
 
 from judge.estimate import Estimate
 from judge.summary import Block, DimensionReport, JudgeCounts, Line, Report, VoteCounts
@@ -61,10 +62,10 @@ def to_markdown(report: Report) -> str:
         for block in part.blocks:
             out += ["", f"### {_escaped(_heading(block))}", ""]
             out += [f"- {_escaped(line)}" for line in _facts(block)]
-            undefined = _undefined_comparisons(block)
+            undefined, marks = _undefined_comparisons(block), _marks(block)
             out += [f"- {_escaped(line)}" for line in undefined.values()]
             rows = [
-                (comparison_words(line.comparison, line.judge), *_cells(line))
+                (comparison_words(line.comparison, line.judge), *_cells(line, marks))
                 for line in block.lines
                 if (line.comparison, line.judge) not in undefined
             ]
@@ -156,9 +157,9 @@ def _block_text(block: Block) -> Iterator[str]:
     yield from _wrapped(_heading(block), first="  ", rest="    ")
     for fact in _facts(block):
         yield from _wrapped(fact, first="    ", rest="      ")
-    undefined = _undefined_comparisons(block)
+    undefined, marks = _undefined_comparisons(block), _marks(block)
     shown = [line for line in block.lines if (line.comparison, line.judge) not in undefined]
-    rows = [_cells(line) for line in shown]
+    rows = [_cells(line, marks) for line in shown]
     widths = [max(map(len, column)) for column in zip(HEADINGS, *rows, strict=True)]
     if rows:
         yield ""
@@ -168,7 +169,7 @@ def _block_text(block: Block) -> Iterator[str]:
             yield from _wrapped(undefined[key], first="  ", rest="    ")
             continue
         yield f"  {comparison_words(*key)}"
-        yield from (f"    {_aligned(_cells(line), widths)}" for line in lines)
+        yield from (f"    {_aligned(_cells(line, marks), widths)}" for line in lines)
     for remark in _remarks(block):
         yield from _wrapped(remark, first="    ", rest="      ")
 
@@ -187,48 +188,48 @@ def _undefined_comparisons(block: Block) -> dict[tuple[str, str], str]:
     return result
 
 
-def _cells(line: Line) -> tuple[str, ...]:
+def _cells(line: Line, marks: Mapping[str, str]) -> tuple[str, ...]:
     agreement = line.agreement
     return (
         {None: "all", 0: "whole"}.get(line.turn, str(line.turn)),
         line.setup,
         f"{agreement.numerator}/{agreement.denominator}",
-        _figure(agreement, _percent),
-        _figure(line.kappa_symmetrised, _coefficient),
-        _figure(line.alpha, _coefficient),
+        _figure(agreement, _percent, marks),
+        _figure(line.kappa_symmetrised, _coefficient, marks),
+        _figure(line.alpha, _coefficient, marks),
         _coverage(line),
     )
 
 
-def _figure(estimate: Estimate, words: Callable[[float], str]) -> str:
+def _figure(estimate: Estimate, words: Callable[[float], str], marks: Mapping[str, str]) -> str:
     if estimate.value is None:
-        return "undefined"
+        return f"undefined ({marks[estimate.reason]})"
     if estimate.low is None or estimate.high is None:
-        return f"{words(estimate.value)} [–]"
+        return f"{words(estimate.value)} [– {marks[estimate.reason]}]"
     return f"{words(estimate.value)} [{words(estimate.low)}, {words(estimate.high)}]"
 
 
 def _coverage(line: Line) -> str:
     if line.coverage is None:
         return ""
-    return "undefined" if line.coverage.value is None else f"{_percent(line.coverage.value)} %"
+    return "–" if line.coverage.value is None else f"{_percent(line.coverage.value)} %"
+
+
+def _marks(block: Block) -> dict[str, str]:
+    """A letter for each reason why a shown figure or its interval is missing."""
+    undefined = _undefined_comparisons(block)
+    reasons: dict[str, None] = {}
+    for line in block.lines:
+        if (line.comparison, line.judge) not in undefined:
+            for estimate in (line.agreement, line.kappa_symmetrised, line.alpha):
+                if estimate.reason:
+                    reasons.setdefault(estimate.reason)
+    return {reason: ascii_lowercase[i % 26] * (i // 26 + 1) for i, reason in enumerate(reasons)}
 
 
 def _remarks(block: Block) -> list[str]:
-    """Why a figure or an interval is missing, and what entered no row; each said once."""
-    where: dict[str, list[str]] = {}
-    undefined = _undefined_comparisons(block)
-    for line in block.lines:
-        if (line.comparison, line.judge) in undefined:
-            continue
-        named = comparison_words(line.comparison, line.judge)
-        place = f"{named}, {turn_words(line.turn)}, {line.setup}"
-        for word, estimate in _shown(line):
-            if estimate.reason:
-                text = estimate.reason if estimate.low is None else ""
-                prefix = "undefined: " if estimate.value is None else ""
-                where.setdefault(prefix + text, []).append(f"{word} ({place})")
-    remarks = [f"{reason}: {'; '.join(places)}" for reason, places in where.items()]
+    """What the letters mean, and which votes entered no row."""
+    remarks = [f"({mark}) {reason}" for reason, mark in _marks(block).items()]
     for line in block.lines:
         # Of each comparison the first line of S1 covers the most turns.
         first = line.setup == "S1" and line.turn == block.lines[0].turn
@@ -237,13 +238,6 @@ def _remarks(block: Block) -> list[str]:
             tallied = _tallied(line.agreement.excluded)
             remarks.append(f"votes in no row of {named}, {turn_words(line.turn)}: {tallied}")
     return remarks
-
-
-def _shown(line: Line) -> Iterable[tuple[str, Estimate]]:
-    yield "agreement", line.agreement
-    if line.agreement.value is not None:
-        yield "kappa*", line.kappa_symmetrised
-        yield "alpha", line.alpha
 
 
 def _dimension_json(part: DimensionReport) -> dict[str, object]:

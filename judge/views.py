@@ -81,7 +81,7 @@ class View:
         used = [
             word for word, n in zip(CATEGORIES, table.sum(0) + table.sum(1), strict=True) if n > 0
         ]
-        return f"only one category occurs ({', '.join(used)}), so chance agreement is already 1"
+        return f"only one category occurs, “{', '.join(used)}”, so chance agreement is already 1"
 
     def words(self) -> str:
         """Comparison, turns and setup in words."""

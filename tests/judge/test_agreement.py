@@ -361,7 +361,7 @@ def test_one_category_is_undefined_for_chance_corrected_coefficients() -> None:
         assert line.agreement.reason == "no interval: every resample gives the same value"
         for estimate in (line.kappa_symmetrised, line.alpha):
             assert estimate.value is None
-            assert "only one category occurs (tie)" in estimate.reason
+            assert "only one category occurs, “tie”" in estimate.reason
         assert line.ac1.value == 1
 
 

@@ -156,9 +156,14 @@ def test_an_undefined_comparison_is_said_in_words() -> None:
     assert "judge tiny-judge – human" in to_text(report)
 
 
-def test_a_missing_interval_is_explained() -> None:
-    text = to_text(agreement_report(study(questions=2), resamples=100))
-    assert "no interval: " in text
+def test_a_missing_figure_or_interval_is_explained_by_its_letter() -> None:
+    report = agreement_report(study(questions=2), resamples=100)
+    for text in (to_text(report), to_markdown(report).replace("\\", "")):
+        # Question 0 was not judged, so one question is left for the judge.
+        letter = text.split(") no interval: fewer than two questions")[0].rsplit("(", 1)[1]
+        assert f"[– {letter}]" in text
+        letter = text.split(") only one category occurs")[0].rsplit("(", 1)[1]
+        assert f"undefined ({letter})" in text
 
 
 def test_simulated_votes_are_labelled_everywhere() -> None:
