@@ -269,13 +269,19 @@ def _checked(store: Store, ids: list[str]) -> Preflight:
 
 def _drive(session: _Session) -> None:
     """Run the session's event loop: here, or beside a loop that runs already (notebooks)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _loop_runs():
         asyncio.run(session.work())
         return
     with ThreadPoolExecutor(1) as beside:
         beside.submit(asyncio.run, session.work()).result()
+
+
+def _loop_runs() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 class _Session:

@@ -483,8 +483,8 @@ def _distinct(conn: sqlite3.Connection, run_id: str, column: str) -> list[str]:
 
 
 def _run(row: tuple[Any, ...]) -> Run:
-    *plain, manifest = row
-    return Run(*plain, json.loads(manifest))
+    fields = dict(zip(Run.__slots__, row, strict=True))
+    return Run(**{**fields, "manifest": json.loads(fields["manifest"])})
 
 
 def _pieces(ids: Sequence[str], size: int = 50) -> Iterator[Sequence[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from annotate import library
@@ -25,7 +25,7 @@ def make_study(
     *,
     turns: int = 1,
     models: Sequence[str] = MODELS,
-    replies: dict[str, Sequence[str | None]] | None = None,
+    replies: Mapping[str, Sequence[str | None]] | None = None,
 ) -> Store:
     """Questions 1…n with every pair of the models; `replies` replaces a model's answers."""
     store = Store.create(folder / "evenhand.sqlite", "test")
