@@ -174,6 +174,12 @@ def _doors(store: Store, sessions: Sessions) -> APIRouter:
         text = resources.files("annotate").joinpath("static", name).read_bytes()
         return Response(text, media_type=kind[name], headers={"Cache-Control": "no-cache"})
 
+    @doors.get("/favicon.ico")
+    @doors.get("/rate/favicon.ico")
+    @doors.get("/console/favicon.ico")
+    def icon() -> Response:
+        return Response(ICON, media_type="image/svg+xml", headers={"Cache-Control": "max-age=86400"})
+
     @doors.get("/healthz")
     def health() -> dict[str, bool]:
         return {"ok": True}
@@ -314,6 +320,14 @@ def notice(title: str, text: str, status: int = 200) -> HTMLResponse:
         status,
     )
 
+
+# Two even bars.
+ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">'
+    '<rect width="32" height="32" rx="7" fill="#1d5a63"/>'
+    '<rect x="8" y="8" width="6" height="16" rx="2" fill="#fff"/>'
+    '<rect x="18" y="8" width="6" height="16" rx="2" fill="#fff"/></svg>'
+)
 
 NOTICE_CSS = (
     ":root{color-scheme:light dark}body{margin:0;min-height:100vh;display:grid;place-items:center;"

@@ -66,7 +66,7 @@ class Console:
             "<h2>Agreement so far</h2>",
             self._agreement(self._state()),
         ]
-        return f'<div class="c-page">{"".join(parts)}</div>'
+        return f'<div id="console">{"".join(parts)}</div>'
 
     def _state(self) -> tuple[int, ...]:
         """Changes whenever a vote or a verdict does: the key of the agreement's cache."""
@@ -134,7 +134,7 @@ def _raters(rows: Sequence[overview.RaterRow]) -> str:
     if not rows:
         return '<p class="c-empty">Nobody is invited yet: evenhand invite STUDY NAME…</p>'
     return _table(
-        ("rater", "group", "#pairs", "#votes", "#left : right shown", "#chose left", "#median s",
+        ("rater", "group", "#pairs", "#votes", "#first model left : right", "#chose left", "#median s",
          "last vote"),
         (
             (

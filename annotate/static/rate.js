@@ -145,7 +145,7 @@
         el("div", { class: "eh-text", html: row.prompt })),
       el("div", { class: "eh-sides" }, ...["left", "right"].map((side) =>
         el("article", { class: "eh-answer", "data-side": side, "aria-label": t(`answer_${side}`) },
-          el("span", { class: "eh-letter", "aria-hidden": "true" }, t(`answer_${side}`)),
+          el("div", { class: "eh-head", "aria-hidden": "true" }, el("span", { class: "eh-letter" }, t(`answer_${side}`))),
           el("div", { class: "eh-text eh-formatted", html: row[side] }),
           el("pre", { class: "eh-text eh-raw", hidden: true })))));
   }
@@ -156,7 +156,7 @@
     const rubricOpen = sessionStorage.getItem("eh-rubric") === "1";
     const commentOpen = Boolean(next.draft);
     const keep = (event) => { clearTimeout(draftTimer); const value = event.target.value; draftTimer = setTimeout(() => saveDraft(value), 600); };
-    return el("footer", { class: "eh-bar" }, el("div", { class: "eh-bar-in" },
+    return el("section", { class: "eh-bar", "aria-label": words.question }, el("div", { class: "eh-bar-in" },
       el("div", { class: "eh-trouble", role: "alert", hidden: true }, el("span", {})),
       words.rubric ? el("div", { class: "eh-rubric eh-text", id: "eh-rubric", hidden: !rubricOpen, html: words.rubric }) : null,
       el("div", { class: "eh-comment", hidden: !commentOpen },
