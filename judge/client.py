@@ -8,7 +8,9 @@ retry layer is the runner's.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -238,15 +240,13 @@ def _error_names(raw: object) -> set[str]:
 def _retry_after(headers: httpx2.Headers) -> float | None:
     """Seconds to wait as asked by `Retry-After` (seconds or a date), if at all."""
     value = headers.get("retry-after", "")
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
+    with contextlib.suppress(ValueError):
+        seconds = float(value)
+        return max(0.0, seconds) if math.isfinite(seconds) else None
+    with contextlib.suppress(ValueError, TypeError):
         moment = parsedate_to_datetime(value)
-    except (ValueError, TypeError):
-        return None
-    return max(0.0, (moment.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+        return max(0.0, (moment.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+    return None
 
 
 def _string(value: object) -> str | None:

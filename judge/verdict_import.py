@@ -103,7 +103,9 @@ def _add(
     # The pair may have got its text, and with it another id, since the last import.
     old = conn.execute(
         "SELECT status, outcome, reason FROM pair_verdict WHERE run = ?1"
-        " AND pair IN (SELECT id FROM pair WHERE ?2 IN (id, superseded_by))"
+        " AND pair IN (SELECT o.id FROM pair p JOIN pair o ON o.question = p.question"
+        " AND o.model_a = p.model_a AND o.model_b = p.model_b"
+        " WHERE p.id = ?2 AND ?2 IN (o.id, o.superseded_by))"
         " AND turn = ?3 AND dimension = ?4 AND replicate = ?5",
         unit,
     ).fetchone()

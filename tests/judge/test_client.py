@@ -1,0 +1,133 @@
+"""What the client makes of an endpoint's behaviour; it never raises for it."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from annotate.records import Status
+from judge.client import Client, Next, Reply
+from tests.judge.fake_endpoint import (
+    FakeEndpoint,
+    Scripted,
+    always,
+    completion,
+    error,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+OK = completion("[[A]]")
+
+
+def ask(scripted: Scripted, timeout: float = 5.0) -> Reply:
+    async def once(url: str) -> Reply:
+        async with Client(url, "none", timeout_seconds=timeout, concurrency=1) as client:
+            return await client.ask({"model": "m", "messages": []})
+
+    with FakeEndpoint(always(scripted)) as endpoint:
+        reply = asyncio.run(once(endpoint.base_url))
+        assert endpoint.total == 1, "the client has no retries of its own"
+    return reply
+
+
+@pytest.mark.parametrize(
+    ("scripted", "following", "status"),
+    [
+        (OK, Next.KEEP, Status.OK),
+        (Scripted(body=b'{"choices": []}'), Next.KEEP, Status.OK),
+        (Scripted(body=b"not json"), Next.RETRY, Status.API_ERROR),
+        (Scripted(body=b"[1]"), Next.RETRY, Status.API_ERROR),
+        (Scripted(body=b""), Next.RETRY, Status.API_ERROR),
+        (Scripted(body=b"\xff\xfe"), Next.RETRY, Status.API_ERROR),
+        (Scripted(body=b'{"error": {"message": "x"}}'), Next.RETRY, Status.API_ERROR),
+        (error(400), Next.GIVE_UP, Status.API_ERROR),
+        (error(400, "content_filter"), Next.KEEP, Status.FILTERED),
+        (error(413), Next.GIVE_UP, Status.API_ERROR),
+        (error(422), Next.GIVE_UP, Status.API_ERROR),
+        (error(401), Next.STOP, Status.API_ERROR),
+        (error(403), Next.STOP, Status.API_ERROR),
+        (error(404), Next.STOP, Status.API_ERROR),
+        (error(408), Next.RETRY, Status.API_ERROR),
+        (error(429, "rate_limit_exceeded"), Next.RETRY, Status.API_ERROR),
+        (error(429, "insufficient_quota"), Next.STOP, Status.API_ERROR),
+        (error(500), Next.RETRY, Status.API_ERROR),
+        (error(529), Next.RETRY, Status.API_ERROR),
+        (Scripted(502, b"<html>bad gateway</html>"), Next.RETRY, Status.API_ERROR),
+        (replace(OK, cut=True), Next.RETRY, Status.API_ERROR),
+    ],
+)
+def test_what_follows_from_a_response(scripted: Scripted, following: Next, status: Status) -> None:
+    reply = ask(scripted)
+    assert (reply.next, reply.status) == (following, status)
+    assert (reply.error_class is None) == (status is Status.OK)
+    assert reply.latency_ms >= 0
+
+
+def test_a_filter_named_in_an_inner_error_is_seen() -> None:
+    body = b'{"error": {"code": "x", "innererror": {"code": "ResponsibleAIPolicyViolation"}}}'
+    assert ask(Scripted(400, body)).status is Status.FILTERED
+
+
+def test_silence_is_a_timeout_with_the_server_alive() -> None:
+    reply = ask(replace(OK, delay=3.0), timeout=0.2)
+    assert (reply.next, reply.status) == (Next.RETRY, Status.TIMEOUT)
+    assert reply.connected
+
+
+def test_no_server_is_a_connection_error() -> None:
+    async def once() -> Reply:
+        async with Client(gone, "none", timeout_seconds=2, concurrency=1) as client:
+            return await client.ask({})
+
+    with FakeEndpoint(always(OK)) as endpoint:
+        gone = endpoint.base_url
+    reply = asyncio.run(once())
+    assert (reply.next, reply.connected, reply.http_status) == (Next.RETRY, False, None)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high"),
+    [
+        ("7", 7, 7),
+        ("0.5", 0.5, 0.5),
+        ("-3", 0, 0),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0, 0),
+        ("Wed, 21 Oct 2099 07:28:00 GMT", 1e8, 1e10),
+    ],
+)
+def test_retry_after_in_seconds_or_as_a_date(value: str, low: float, high: float) -> None:
+    asked = ask(error(429, retry_after=value)).retry_after
+    assert asked is not None
+    assert low <= asked <= high
+
+
+@pytest.mark.parametrize("value", ["soon", "", "nan", "inf"])
+def test_a_retry_after_that_says_nothing_is_ignored(value: str) -> None:
+    assert ask(error(429, retry_after=value)).retry_after is None
+
+
+def test_reply_keeps_model_fingerprint_and_tokens() -> None:
+    reply = ask(OK)
+    assert (reply.served_model, reply.system_fingerprint) == ("fake-served-1", "fp_fake")
+    assert (reply.prompt_tokens, reply.completion_tokens) == (100, 5)
+
+
+@pytest.mark.parametrize("tokens", [b"null", b'"7"', b"-1", b"true", b"1e400", b"9" * 40])
+def test_tokens_that_are_no_count_are_unknown(tokens: bytes) -> None:
+    body = b'{"choices": [], "usage": {"prompt_tokens": %b}}' % tokens
+    reply = ask(Scripted(body=body))
+    assert reply.status is Status.OK
+    assert reply.prompt_tokens is None
+
+
+def test_running_the_judge_is_what_imports_openai_not_importing_it() -> None:
+    code = (
+        "import sys, judge.runner, judge.local, judge.store, judge.verdict_import;"
+        "sys.exit('openai' in sys.modules or 'xllamacpp' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
