@@ -20,7 +20,7 @@ import gradio as gr
 import uvicorn
 from fastapi import FastAPI
 
-from . import api, leases
+from . import api, leaks, leases
 from .api import Sessions
 from .errors import StoreUnsafe, UsageError
 from .live import LiveSettings
@@ -33,6 +33,7 @@ Mount = Callable[[FastAPI, Study, Sessions, LiveSettings], None]
 
 def create_app(study: Study, *mounts: Mount) -> FastAPI:
     """The whole web application of one study."""
+    leaks.apply_policy(study.store, study.settings.assignment)
     leases.prepare(study.store, study.settings.assignment)
     live = LiveSettings(study)
     sessions = Sessions(study.store)

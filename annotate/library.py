@@ -286,13 +286,19 @@ def _answers(conn: sqlite3.Connection) -> Iterator[tuple[str, Answer]]:
 
 
 def pairs(
-    store: Store, *, limit: int | None = None, ids: Iterable[str] | None = None
+    store: Store,
+    *,
+    limit: int | None = None,
+    ids: Iterable[str] | None = None,
+    excluded: bool = False,
 ) -> Iterator[StoredPair]:
-    """Every pair that has text and is not excluded, in plan order (priority, then draw).
+    """Every pair that has text, in plan order (priority, then draw); excluded ones if asked.
 
     Streams: memory does not grow with the study.
     """
-    sql = _PAIR_SQL + " WHERE p.answer_a IS NOT NULL AND p.excluded IS NULL"
+    sql = _PAIR_SQL + " WHERE p.answer_a IS NOT NULL"
+    if not excluded:
+        sql += " AND p.excluded IS NULL"
     parameters: list[object] = []
     if ids is not None:
         wanted = list(ids)

@@ -358,8 +358,9 @@ def _opened(folder: Path) -> _Opened:
 
 
 def _prepare(opened: Study) -> None:
-    from annotate import leases
+    from annotate import leaks, leases
 
+    leaks.apply_policy(opened.store, opened.settings.assignment)
     leases.prepare(opened.store, opened.settings.assignment)
 
 
