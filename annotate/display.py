@@ -15,11 +15,12 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
-from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block import StateBlock, blockquote, list_block, table
+from markdown_it.rules_block.table import escapedSplit
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
-from pygments import highlight
+from pygments import format
 from pygments.formatters.html import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
@@ -30,6 +31,9 @@ MARKDOWN_LIMIT = 60_000
 """Characters above which a pair is shown as plain text (on both sides): Markdown of
 hostile input costs more than linear time, and nobody reads a table that long."""
 
+MAX_NESTING = 60
+# Headroom: one list opens two levels, and at MAX_NESTING the parser drops the rest of the text.
+CONTAINERS_STOP_AT = MAX_NESTING - 10
 # Rules that take characters away from the page or reach outside it.
 DISABLED = (
     "html_block", "html_inline", "link", "image", "autolink", "entity", "reference", "lheading",
@@ -48,7 +52,9 @@ def _message(message: Message, plain: bool) -> str:
     if not message.content.strip():
         body = '<p class="eh-missing">(empty)</p>'
     elif plain:
-        body = f'<div class="eh-plain" dir="auto">{escape(message.content)}</div>'
+        # A NUL is dropped by HTML; Markdown shows it as the replacement character, so does this.
+        shown = escape(message.content).replace("\0", "\ufffd")
+        body = f'<div class="eh-plain" dir="auto">{shown}</div>'
     else:
         body = render_markdown(message.content)
     if message.role in ("user", "assistant"):
@@ -165,13 +171,57 @@ def _indented_code(state: StateBlock, start: int, end: int, silent: bool) -> boo
     return True
 
 
+def _quote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """CommonMark's quote; beyond a depth nobody reads its marks are text, and nothing is lost."""
+    return state.level < CONTAINERS_STOP_AT and blockquote(state, start, end, silent)
+
+
+def _list(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """CommonMark's list, as deep as quotes."""
+    return state.level < CONTAINERS_STOP_AT and list_block(state, start, end, silent)
+
+
+def _whole_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """GFM's table, ended before a row with more cells than columns: GFM drops what is over."""
+    if silent:
+        return table(state, start, end, True)
+    return table(state, start, end, True) and table(
+        state, start, _longer_row(state, start, end), False
+    )
+
+
+def _longer_row(state: StateBlock, start: int, end: int) -> int:
+    """The first row of a table that has more cells than its head, or where the table ends."""
+    columns = _cells(state, start)
+    enders = state.md.block.ruler.getRules("blockquote")
+    for line in range(start + 2, end):
+        if (
+            state.isEmpty(line)
+            or state.sCount[line] < state.blkIndent
+            or any(rule(state, line, end, True) for rule in enders)
+            or _cells(state, line) > columns
+        ):
+            return line
+    return end
+
+
+def _cells(state: StateBlock, line: int) -> int:
+    """Cells of a table's row: pipes at its ends open and close it."""
+    text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]].strip(" \t")
+    cells = escapedSplit(text)
+    return len(cells) - (cells[0] == "") - (len(cells) > 1 and cells[-1] == "")
+
+
 def _code(text: str, language: str) -> str:
     """Highlighted code, or plain where the language is unknown; always escaped."""
     try:
         lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
     except (ClassNotFound, ValueError):
         return escape(text)
-    return str(highlight(text, lexer, _FORMATTER))
+    tokens = list(lexer.get_tokens(text))
+    if "".join(value for _kind, value in tokens) != text:
+        return escape(text)  # some lexers replace tabs or drop marks: colour is worth no character
+    return str(format(tokens, _FORMATTER))
 
 
 def _fence(
@@ -229,11 +279,16 @@ def _table(
 
 
 def _make() -> MarkdownIt:
-    markdown = MarkdownIt("commonmark", {"html": False, "maxNesting": 30}).enable("table")
+    markdown = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING}).enable("table")
     markdown.disable(list(DISABLED))
     markdown.inline.ruler.at("newline", _line_break)
     markdown.inline.ruler.before("backticks", "backslash", _backslash)
     markdown.inline.ruler.at("emphasis", _emphasis)
+    markdown.block.ruler.at("table", _whole_table, {"alt": ["paragraph", "reference"]})
+    markdown.block.ruler.at(
+        "blockquote", _quote, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    )
+    markdown.block.ruler.at("list", _list, {"alt": ["paragraph", "reference", "blockquote"]})
     markdown.block.ruler.at("paragraph", _paragraph)
     markdown.block.ruler.at("code", _indented_code)
     markdown.add_render_rule("fence", _fence)
