@@ -1,0 +1,1 @@
+"""Helpers of the Makefile; not part of the package."""
