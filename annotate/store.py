@@ -40,7 +40,7 @@ class Store:
         self.writer = writer or str(uuid.uuid4())
         self._local = threading.local()
         self._write_lock = threading.Lock()
-        self._opened: list[sqlite3.Connection] = []
+        self._opened: list[tuple[threading.Thread, sqlite3.Connection]] = []
 
     @classmethod
     def create(cls, path: Path, program: str) -> Store:
@@ -73,6 +73,7 @@ class Store:
             StoreMissing: no file there.
             StoreNewer: it was written by a newer Evenhand.
             StoreUnsafe: it lies on a network file system.
+            StoreUnavailable: the file or its folder cannot be written.
             StoreError: the file is not an Evenhand study.
         """
         if not path.exists():
@@ -83,14 +84,21 @@ class Store:
         refuse_network_file_system(path)
         store = cls(path)
         try:
-            migrate(store.conn, MIGRATIONS, path)
-            row = store.conn.execute("SELECT id FROM study").fetchone()
+            _bring_up_to_date(store)
+        except sqlite3.OperationalError as error:
+            store.close()
+            raise StoreUnavailable(
+                f"{path}: cannot be opened for writing ({error}); check its permissions,"
+                " its folder's, and the free space"
+            ) from error
         except sqlite3.DatabaseError as error:
+            store.close()
             raise StoreError(
                 f"{path}: not a readable Evenhand database ({error}); restore it from a backup"
             ) from error
-        if row is None:
-            raise StoreError(f"{path}: has no study row; restore it from a backup")
+        except StoreError:
+            store.close()
+            raise
         return store
 
     @property
@@ -100,8 +108,18 @@ class Store:
         if conn is None:
             conn = connect(self.path)
             self._local.conn = conn
-            self._opened.append(conn)
+            self._close_orphans()
+            self._opened.append((threading.current_thread(), conn))
         return conn
+
+    def _close_orphans(self) -> None:
+        """A server's worker threads come and go: one that ended must not keep files open."""
+        for entry in list(self._opened):
+            thread, conn = entry
+            if not thread.is_alive():
+                conn.close()
+                with contextlib.suppress(ValueError):  # another thread was quicker
+                    self._opened.remove(entry)
 
     @property
     def db(self) -> Database:
@@ -169,26 +187,43 @@ class Store:
 
         Raises:
             StoreError: the target exists.
+            StoreUnavailable: the target cannot be written.
         """
         if target.exists():
             raise StoreError(f"{target}: exists already; give a new file name")
         part = target.with_name(target.name + ".part")
-        part.unlink(missing_ok=True)
-        copy = sqlite3.connect(part)
         try:
-            self.conn.backup(copy)
-            copy.execute("PRAGMA journal_mode = DELETE")
-        finally:
-            copy.close()
-        part.chmod(0o600)
-        part.rename(target)
+            part.unlink(missing_ok=True)
+            with contextlib.closing(sqlite3.connect(part)) as copy:
+                self.conn.backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")
+            part.chmod(0o600)
+            part.rename(target)
+        except (sqlite3.OperationalError, OSError) as error:
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
+            raise StoreUnavailable(
+                f"{target}: the backup was not made ({error}); check the folder and free space"
+            ) from error
 
     def close(self) -> None:
         """Close every connection that this store opened."""
-        for conn in self._opened:
+        for _thread, conn in self._opened:
             conn.close()
         self._opened.clear()
         self._local = threading.local()
+
+
+def _bring_up_to_date(store: Store) -> None:
+    """Migrate a study's file; a database of something else is not touched."""
+    ours = store.conn.execute(
+        "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'study'"
+    ).fetchone()
+    if ours is None:
+        raise StoreError(f"{store.path}: not an Evenhand study (it has none of its tables)")
+    migrate(store.conn, MIGRATIONS, store.path)
+    if store.conn.execute("SELECT id FROM study").fetchone() is None:
+        raise StoreError(f"{store.path}: has no study row; restore it from a backup")
 
 
 def connect(path: Path) -> sqlite3.Connection:

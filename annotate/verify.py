@@ -66,6 +66,8 @@ def _votes(conn: sqlite3.Connection) -> tuple[int, list[str]]:
             breaks.append(f"vote {row[0]}: stands in the table but not in the event log")
         elif body is not None:
             recorded = json.loads(body)
+            if not isinstance(recorded, dict):
+                recorded = {}  # the chain names it too: its body was changed
             changed = [
                 name
                 for name, value in zip(VOTE_COLUMNS, row, strict=True)
@@ -97,7 +99,11 @@ def _pairs(conn: sqlite3.Connection) -> tuple[int, list[str]]:
         "SELECT a.id, q.benchmark, q.question_id, m.name, a.hash, a.turns FROM answer a"
         " JOIN question q ON q.id = a.question JOIN model m ON m.id = a.model"
     ):
-        answer = Answer(QuestionKey(benchmark, question), name, turns_from_json(json.loads(turns)))
+        key = QuestionKey(benchmark, question)
+        try:
+            answer = Answer(key, name, turns_from_json(json.loads(turns)))
+        except (KeyError, TypeError, ValueError):
+            answer = Answer(key, name)
         answers[row_id] = answer
         if answer.hash != stored:
             breaks.append(f"answer of {name} to question {question}: its text was changed")
