@@ -31,6 +31,8 @@ class Scripted:
     delay: float = 0.0
     cut: bool = False
     """Close the connection in the middle of the body."""
+    drip: float = 0.0
+    """Seconds between two bytes of the body."""
 
 
 Script: TypeAlias = Callable[[Body, int], Scripted]
@@ -179,6 +181,10 @@ class _Handler(BaseHTTPRequestHandler):
         if scripted.cut:
             self.wfile.write(scripted.body[: len(scripted.body) // 2])
             self.close_connection = True
+        elif scripted.drip:
+            for byte in scripted.body:
+                self.wfile.write(bytes([byte]))
+                self.server.endpoint.wait(scripted.drip)
         else:
             self.wfile.write(scripted.body)
 

@@ -79,6 +79,12 @@ def test_silence_is_a_timeout_with_the_server_alive() -> None:
     assert reply.connected
 
 
+def test_a_server_that_drips_does_not_outlast_the_timeout() -> None:
+    reply = ask(replace(OK, drip=0.05), timeout=0.4)
+    assert reply.status is Status.TIMEOUT
+    assert reply.latency_ms < 2_000
+
+
 def test_no_server_is_a_connection_error() -> None:
     async def once() -> Reply:
         async with Client(gone, "none", timeout_seconds=2, concurrency=1) as client:

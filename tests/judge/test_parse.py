@@ -103,3 +103,8 @@ def test_reads_a_chat_completion() -> None:
     raw = {"choices": [{"message": {"content": "[[C]]"}, "finish_reason": "stop"}]}
     assert parse_reply(raw, ALL).choice is Choice.TIE
     assert parse_reply({"choices": []}, ALL).detail == "no choices in the reply"
+
+
+@given(st.sets(st.sampled_from(ALL)), st.sampled_from(ALL))
+def test_a_tag_counts_only_if_it_was_offered(offered: set[str], tag: str) -> None:
+    assert (parse(f"[[{tag}]]", offered).status is Status.OK) == (tag in offered)

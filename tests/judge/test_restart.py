@@ -41,6 +41,22 @@ def wait_for_hits(endpoint: FakeEndpoint, number: int) -> None:
         time.sleep(0.005)
 
 
+def wait_for_attempts(store: Store, number: int) -> None:
+    deadline = time.monotonic() + 30
+    while True:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+        tables = store.conn.execute(
+            "SELECT count(*) FROM sqlite_master WHERE name = 'judge_attempt'"
+        ).fetchone()
+        if tables[0] and _count(store) >= number:
+            return
+
+
+def _count(store: Store) -> int:
+    return int(store.conn.execute("SELECT count(*) FROM judge_attempt").fetchone()[0])
+
+
 def committed(store: Store) -> set[str]:
     rows = store.conn.execute(
         "SELECT r.body FROM judge_attempt a JOIN judge_request r ON r.key = a.request"
@@ -104,7 +120,7 @@ def test_a_wait_for_a_retry_ends_when_interrupted(tmp_path: Path) -> None:
     store = make_study(tmp_path, 2)
     with FakeEndpoint(always(error(429, retry_after="50"))) as endpoint:
         process = start(store, endpoint)
-        wait_for_hits(endpoint, 4)
+        wait_for_attempts(store, 4)
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=30)

@@ -155,6 +155,15 @@ def test_committed_but_unusable_is_asked_again_only_on_request(study: Store) -> 
     assert settled.calls == 0
 
 
+def test_an_unusable_reply_is_left_alone_while_others_are_asked(study: Store) -> None:
+    with FakeEndpoint(say("hm")) as endpoint:
+        run(study, settings(endpoint.base_url, limit=1))
+        endpoint.script = always(OK)
+        rest = run(study, settings(endpoint.base_url))
+        assert endpoint.total == 4
+    assert rest.statuses == {"ok": 2, "unparseable": 2}
+
+
 def test_a_failed_retry_does_not_replace_a_committed_reply(study: Store) -> None:
     with FakeEndpoint(per_body(completion("hm"), error(400))) as endpoint:
         run(study, settings(endpoint.base_url))
@@ -370,6 +379,16 @@ def test_identical_answers_share_one_request(tmp_path: Path) -> None:
     store.close()
     assert summary.planned == 1
     assert summary.pair_verdicts == {"tie": 1}
+
+
+def test_a_request_in_flight_is_not_sent_again_for_another_pair(tmp_path: Path) -> None:
+    models = [f"m{number:02d}" for number in range(12)]
+    store = make_study(tmp_path, 1, models=models, replies={m: ["same"] for m in models})
+    with FakeEndpoint(say("[[C]]", delay=0.3)) as endpoint:
+        summary = run(store, settings(endpoint.base_url))
+        assert endpoint.total == 1
+    store.close()
+    assert summary.pair_verdicts == {"tie": 66}
 
 
 def test_concurrency_is_the_setting_and_no_more(tmp_path: Path) -> None:
