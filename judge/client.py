@@ -13,10 +13,8 @@ import json
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from enum import StrEnum
 from types import TracebackType
 from typing import Any
 
@@ -26,6 +24,8 @@ import openai
 from annotate.records import Status
 from annotate.store import now
 
+from .plan import Next, Reply
+
 CONNECT_SECONDS = 10.0
 FATAL_STATUSES = {401, 403, 404}
 """Wrong key, no access, wrong URL or model: the next call would fail in the same way."""
@@ -34,46 +34,6 @@ FILTER_CODES = {"content_filter", "content_policy_violation", "ResponsibleAIPoli
 QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached"}
 TEXT_LIMIT = 500
 """Characters of an error message that are kept."""
-
-
-class Next(StrEnum):
-    """What the runner should do after a call."""
-
-    KEEP = "keep"
-    """The endpoint has answered; the reply (or its filter's verdict) stands."""
-    RETRY = "retry"
-    """It may work in a moment: rate limit, server error, timeout, lost connection."""
-    GIVE_UP = "give_up"
-    """This request was rejected and would be again; others may work."""
-    STOP = "stop"
-    """Every further call would fail: no credit, wrong key, wrong model."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What one call brought; `raw` is the body as JSON text, never a header.
-
-    `status` is `ok` when a reply came (whatever it says), else `filtered`, `api_error`
-    or `timeout`. Tokens are None when the endpoint did not say.
-    """
-
-    next: Next
-    status: Status
-    started_at: str
-    finished_at: str
-    latency_ms: int
-    http_status: int | None = None
-    raw: str | None = None
-    served_model: str | None = None
-    system_fingerprint: str | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    retry_after: float | None = None
-    """Seconds that the endpoint asked to wait."""
-    error_class: str | None = None
-    error_text: str | None = None
-    connected: bool = True
-    """False when no HTTP response came at all."""
 
 
 class Client:

@@ -1,4 +1,4 @@
-"""Everything a run will ask, known in full before the first call.
+"""Everything a run will ask, known in full before the first call; and what a call brings.
 
 The same pairs, prompts and settings give the same requests, byte for byte, in the same
 order: pair (plan order), turn, dimension, order.
@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import islice
 from typing import Any
 
 from annotate import library
 from annotate.library import StoredPair
-from annotate.records import Order, canonical_json, digest, empty_turns
+from annotate.records import Order, Status, canonical_json, digest, empty_turns
 from annotate.store import Store
 
 from .prompt import Prompt, missing_turns, render
@@ -53,6 +54,46 @@ class Request:
     endpoint: str
     body: str
     offered: tuple[str, ...]
+
+
+class Next(StrEnum):
+    """What the runner should do after a call."""
+
+    KEEP = "keep"
+    """The endpoint has answered; the reply (or its filter's verdict) stands."""
+    RETRY = "retry"
+    """It may work in a moment: rate limit, server error, timeout, lost connection."""
+    GIVE_UP = "give_up"
+    """This request was rejected and would be again; others may work."""
+    STOP = "stop"
+    """Every further call would fail: no credit, wrong key, wrong model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What one call brought; `raw` is the body as JSON text, never a header.
+
+    `status` is `ok` when a reply came (whatever it says), else `filtered`, `api_error`
+    or `timeout`. Tokens are None when the endpoint did not say.
+    """
+
+    next: Next
+    status: Status
+    started_at: str
+    finished_at: str
+    latency_ms: int
+    http_status: int | None = None
+    raw: str | None = None
+    served_model: str | None = None
+    system_fingerprint: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    retry_after: float | None = None
+    """Seconds that the endpoint asked to wait."""
+    error_class: str | None = None
+    error_text: str | None = None
+    connected: bool = True
+    """False when no HTTP response came at all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,14 +28,14 @@ from annotate.store import Store
 
 from . import plan
 from .parse import PARSER_VERSION
-from .plan import PlanSpec, Preflight, body_of
+from .plan import Next, PlanSpec, Preflight, Reply, body_of
 from .progress import Progress, Silent
 from .prompt import load
 from .store import Pending, VerdictStore
 from .verdicts import AGGREGATION
 
 if TYPE_CHECKING:
-    from .client import Client, Reply
+    from .client import Client
 
 DEAD_AFTER = 5
 """Connection errors in a row, with no response ever, after which an endpoint is dead."""
@@ -374,8 +374,6 @@ class _Session:
 
     async def _ask(self, client: Client, item: Pending) -> None:
         """One request with its retries: as many calls as configured, not one more."""
-        from .client import Next
-
         body = body_of(item.body)
         for number in range(1, self._settings.attempts + 1):
             reply = await client.ask(body)
@@ -393,8 +391,6 @@ class _Session:
 
     async def _commit(self, item: Pending, reply: Reply, final: bool) -> None:
         """Save the call, then count it: what is counted is on disk."""
-        from .client import Next
-
         parsed = await self._in_store(
             lambda: self._verdicts.record_attempt(self._run_id, item.key, reply, final=final)
         )

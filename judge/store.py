@@ -12,7 +12,7 @@ import sqlite3
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from annotate.errors import StoreError, UsageError
 from annotate.records import Choice, Order, Status, canonical_json
@@ -20,40 +20,11 @@ from annotate.store import Store, migrate, now
 
 from .migrations import MIGRATIONS
 from .parse import PARSER_VERSION, Parsed, parse_reply
-from .plan import Request
+from .plan import Reply, Request
 from .verdicts import PairVerdict, Verdict, combine
 
 NO_REPLY = (Status.API_ERROR, Status.TIMEOUT)
 """Statuses of calls that brought nothing; they are asked again by the next run."""
-
-
-class CallResult(Protocol):
-    """What the store keeps of a call (:class:`judge.client.Reply` has it)."""
-
-    @property
-    def status(self) -> Status: ...  # noqa: D102
-    @property
-    def started_at(self) -> str: ...  # noqa: D102
-    @property
-    def finished_at(self) -> str: ...  # noqa: D102
-    @property
-    def latency_ms(self) -> int: ...  # noqa: D102
-    @property
-    def http_status(self) -> int | None: ...  # noqa: D102
-    @property
-    def raw(self) -> str | None: ...  # noqa: D102
-    @property
-    def served_model(self) -> str | None: ...  # noqa: D102
-    @property
-    def system_fingerprint(self) -> str | None: ...  # noqa: D102
-    @property
-    def prompt_tokens(self) -> int | None: ...  # noqa: D102
-    @property
-    def completion_tokens(self) -> int | None: ...  # noqa: D102
-    @property
-    def error_class(self) -> str | None: ...  # noqa: D102
-    @property
-    def error_text(self) -> str | None: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +210,7 @@ class VerdictStore:
 
     # Calls
 
-    def record_attempt(self, run_id: str, key: str, call: CallResult, *, final: bool) -> Parsed:
+    def record_attempt(self, run_id: str, key: str, call: Reply, *, final: bool) -> Parsed:
         """Commit one call with its verdict and every pair verdict that follows from it.
 
         `final` is False for a failed call that is about to be tried again: it is logged,
@@ -396,7 +367,7 @@ def _units(conn: sqlite3.Connection, key: str) -> list[_Unit]:
     ).fetchall()
 
 
-def _insert_attempt(conn: sqlite3.Connection, run_id: str, key: str, call: CallResult) -> int:
+def _insert_attempt(conn: sqlite3.Connection, run_id: str, key: str, call: Reply) -> int:
     inserted = conn.execute(
         "INSERT INTO judge_attempt (run, request, started_at, finished_at, status, http_status,"
         " raw, served_model, system_fingerprint, prompt_tokens, completion_tokens, latency_ms,"

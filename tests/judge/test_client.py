@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from annotate.records import Status
-from judge.client import Client, Next, Reply
+from judge.client import Client
+from judge.plan import Next, Reply
 from tests.judge.fake_endpoint import (
     FakeEndpoint,
     Scripted,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,7 @@ from annotate.records import (
 )
 from annotate.store import Store
 from judge import plan
-from judge.plan import PlanSpec, Request
+from judge.plan import Next, PlanSpec, Reply, Request
 from judge.prompt import load
 from judge.store import Run, VerdictStore
 from judge.verdict_import import import_labels
@@ -34,29 +33,12 @@ from tests.judge.study import make_study
 AT = "2026-01-01T00:00:00.000Z"
 
 
-@dataclass(frozen=True)
-class Call:
-    """A call as the client would report it."""
-
-    status: Status = Status.OK
-    raw: str | None = json.dumps({"choices": [{"message": {"content": "[[A]]"}}]})
-    error_class: str | None = None
-    error_text: str | None = None
-    started_at: str = AT
-    finished_at: str = AT
-    latency_ms: int = 7
-    http_status: int | None = 200
-    served_model: str | None = "served"
-    system_fingerprint: str | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+def said(text: str) -> Reply:
+    raw = json.dumps({"choices": [{"message": {"content": text}}]})
+    return Reply(Next.KEEP, Status.OK, AT, AT, 7, http_status=200, raw=raw)
 
 
-def said(text: str) -> Call:
-    return Call(raw=json.dumps({"choices": [{"message": {"content": text}}]}))
-
-
-NO_REPLY = Call(Status.TIMEOUT, None, "APITimeoutError")
+NO_REPLY = Reply(Next.RETRY, Status.TIMEOUT, AT, AT, 7, error_class="APITimeoutError")
 
 
 @pytest.fixture
