@@ -161,6 +161,8 @@ def _listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        # At once, not when uvicorn gets there: who follows the printed link must not be refused.
+        listening.listen(512)
     except OSError as error:
         listening.close()
         raise UsageError(
