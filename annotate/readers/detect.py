@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from .labels import read_labels
 from .pairs import read_pairs
 
 Reader = Callable[[Path, str, str], Iterator[Read]]
+LOOKED_AT = 10
+"""How many lines may tell a file's kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +76,12 @@ def detect(path: Path) -> tuple[str, str]:
     suffix = path.suffix.lower()
     if suffix not in (".jsonl", ".json", ".ndjson"):
         return "other", f"{suffix or 'a file without ending'}: not a JSONL file; nothing read"
-    first, problem = _first_object(path)
-    if first is None:
+    first, problem = _first_objects(path)
+    if not first:
         return "other", problem
-    return _by_fields(path, first)
+    # A broken first line must not cost the whole file: the first record of a known kind tells.
+    kinds = [_by_fields(path, record) for record in first]
+    return next((kind for kind in kinds if kind[0] != "other"), kinds[0])
 
 
 def _by_fields(path: Path, first: dict[str, Any]) -> tuple[str, str]:
@@ -101,22 +107,20 @@ def _by_fields(path: Path, first: dict[str, Any]) -> tuple[str, str]:
     )
 
 
-def _first_object(path: Path) -> tuple[dict[str, Any] | None, str]:
-    """The first line that is a JSON object (looks at ten lines), or why there is none."""
+def _first_objects(path: Path) -> tuple[list[dict[str, Any]], str]:
+    """The JSON objects among the first ten lines, or why there are none."""
     with path.open("rb") as file:
-        start = file.read(1)
-        if not start:
-            return None, "the file is empty"
-        file.seek(0)
-        for number, raw in enumerate(file):
-            if number == 0 and raw.lstrip().startswith(b"["):
-                return None, "a JSON array, not JSONL; write one object per line"
-            try:
-                value = json.loads(raw)
-            except (ValueError, RecursionError):
-                value = None
-            if isinstance(value, dict):
-                return value, ""
-            if number >= 9:
-                break
-    return None, "no JSON object in its first ten lines; expected JSONL, one object per line"
+        head = [raw.removeprefix(codecs.BOM_UTF8).strip() for raw in islice(file, LOOKED_AT)]
+    if not head:
+        return [], "the file is empty"
+    found = [value for raw in head if isinstance(value := _parsed(raw), dict)]
+    if head[0] == b"[" or (not found and head[0].startswith(b"[")):
+        return [], "a JSON array, not JSONL; write one object per line"
+    return found, "no JSON object in its first ten lines; expected JSONL, one object per line"
+
+
+def _parsed(raw: bytes) -> object:
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None

@@ -90,7 +90,7 @@ TAMPERINGS = {
         "vote forged: stands in the table but not in the event log",
     ),
     "event body edited": (
-        "UPDATE event_body SET body = json_set(body, '$.outcome', 'b')"
+        "UPDATE event_body SET body = json_set(body, '$.outcome', 'both')"
         " WHERE hash = (SELECT hash FROM event WHERE kind = 'vote' LIMIT 1)",
         "its body was changed",
     ),
