@@ -94,10 +94,13 @@ def add_reference(conn: sqlite3.Connection, reference: Reference) -> Added:
     """Store a reference solution; the newest one of a question is the one in use.
 
     Raises:
-        DataError: the question is unknown.
+        DataError: the question is unknown, or known from labels only.
     """
     question = Question(reference.key).id
-    if conn.execute("SELECT 1 FROM question WHERE id = ?", (question,)).fetchone() is None:
+    known = conn.execute(
+        "SELECT 1 FROM question WHERE id = ? AND turns IS NOT NULL", (question,)
+    ).fetchone()
+    if known is None:
         raise DataError(f"reference for unknown question {reference.key.question_id}")
     inserted = conn.execute(
         "INSERT OR IGNORE INTO reference (id, question, source, hash, turns, created_at)"
@@ -193,8 +196,8 @@ def _set_hash(hashes: dict[str, str | None]) -> str:
 def build_pairs(conn: sqlite3.Connection, study_id: str) -> int:
     """Make every missing pair of two stored answers to one question; returns how many.
 
-    A label-only pair of the same two names is superseded by the first pair with text,
-    so that its votes and verdicts follow.
+    A label-only pair of the same two names is superseded by the pair with text, so that its
+    votes and verdicts follow; it waits where two versions of a model could be meant.
     """
     added = 0
     by_question: dict[str, list[tuple[str, Answer]]] = {}
@@ -212,13 +215,20 @@ def build_pairs(conn: sqlite3.Connection, study_id: str) -> int:
                 existing.add(pair.id)
                 rows = (one_row, other_row) if pair.a is one else (other_row, one_row)
                 _insert_pair(conn, study_id, question, pair, rows)
-                conn.execute(
-                    "UPDATE pair SET superseded_by = ? WHERE question = ? AND model_a = ?"
-                    " AND model_b = ? AND answer_a IS NULL AND superseded_by IS NULL",
-                    (pair.id, question, pair.a.model, pair.b.model),
-                )
                 added += 1
+    if added:
+        conn.execute(_SUPERSEDE)
     return added
+
+
+_SUPERSEDE = """
+UPDATE pair SET superseded_by = (
+  SELECT t.id FROM pair t WHERE t.question = pair.question AND t.model_a = pair.model_a
+    AND t.model_b = pair.model_b AND t.answer_a IS NOT NULL)
+WHERE answer_a IS NULL AND superseded_by IS NULL AND 1 = (
+  SELECT count(*) FROM pair t WHERE t.question = pair.question AND t.model_a = pair.model_a
+    AND t.model_b = pair.model_b AND t.answer_a IS NOT NULL)
+"""
 
 
 def bind(

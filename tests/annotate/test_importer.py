@@ -1,0 +1,399 @@
+"""Import: every record accounted for, twice is once, order is irrelevant, votes follow texts."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from annotate import ballots, library
+from annotate.errors import UsageError
+from annotate.importer import Account
+from annotate.store import Store
+from annotate.verify import verify
+from tests.annotate.support import (
+    answer_line,
+    bench_folder,
+    count,
+    dump,
+    empty_store,
+    label_line,
+    marker,
+    read_in,
+    votes,
+    write_lines,
+)
+
+TABLES = ("question", "answer", "model", "reference", "pair", "vote", "rater", "import_batch")
+
+
+def refused(account: Account) -> list[str]:
+    return [str(problem) for problem in account.refused]
+
+
+def assert_accounted(account: Account) -> None:
+    """Per kind: what was read was imported, merged, or refused with its line."""
+    assert all(n >= 0 for n in account.imported.values()), account.imported
+    missing = {
+        kind: account.read[kind] - account.imported[kind] - account.merged[kind]
+        for kind in account.read
+    }
+    assert all(n >= 0 for n in missing.values()), missing
+    assert sum(missing.values()) == len(account.refused) - unread(account)
+
+
+def unread(account: Account) -> int:
+    """Refusals of lines that never became a record."""
+    return sum(1 for p in account.refused if p.reason.startswith(("not JSON", "found a JSON")))
+
+
+LINES: dict[str, list[Any]] = {
+    "question.jsonl": [
+        {"question_id": 1, "turns": ["One?"]},
+        {"question_id": 1, "turns": ["One?"]},
+        {"question_id": 1, "turns": ["Other?"]},
+        {"question_id": 2, "turns": ["Two?", "More?"], "reference": ["2"]},
+        "{broken",
+    ],
+    "model_answer/alder.jsonl": [
+        answer_line(1, ["a"]),
+        answer_line(1, ["a"]),
+        answer_line(1, ["changed"]),
+        answer_line(2, ["b", "c"]),
+        answer_line(3, ["no such question"]),
+        "7",
+    ],
+    "model_answer/birch.jsonl": [
+        answer_line(1, ["a", "too many"]),
+        answer_line(1, ["a"]),
+        answer_line(2, ["x"]),
+    ],
+    "reference_answer/gold.jsonl": [answer_line(2, ["2", ""]), answer_line(9, ["unknown"])],
+    "votes.jsonl": [
+        label_line(1),
+        label_line(1),
+        label_line(1, winner="tie"),
+        label_line(1, model_b="alder"),
+        label_line(2, judge="gpt4_pair"),
+        label_line(8, model_a="x", model_b="y"),
+    ],
+}
+
+
+@settings(max_examples=25)
+@given(
+    st.fixed_dictionaries(
+        {name: st.lists(st.sampled_from(lines), max_size=8) for name, lines in LINES.items()}
+    )
+)
+def test_every_record_is_imported_merged_or_listed(
+    tmp_path_factory: pytest.TempPathFactory, files: dict[str, list[Any]]
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    for name, rows in files.items():
+        write_lines(folder / "bench" / name, rows)
+    store = empty_store(folder / "store")
+    first = read_in(store, folder / "bench")
+    assert_accounted(first)
+    before = dump(store, *TABLES)
+    second = read_in(store, folder / "bench")
+    assert_accounted(second)
+    # The sink of this file's tests takes every verdict as new; the judge's side merges them.
+    assert second.added == second.imported["verdicts"]
+    assert refused(second) == refused(first)
+    assert second.read == first.read
+    again = dump(store, *TABLES[:-1])
+    assert again == {name: rows for name, rows in before.items() if name in again}
+    assert verify(store).breaks == []
+    store.close()
+
+
+def test_every_refusal_is_named_with_its_line(store: Store, tmp_path: Path) -> None:
+    for name, rows in LINES.items():
+        write_lines(tmp_path / "bench" / name, rows)
+    account = read_in(store, tmp_path / "bench")
+    assert_accounted(account)
+    assert refused(account) == [
+        "bench/question.jsonl:3: question_id: question 1 of bench is stored with other turns;"
+        " give the changed set its own benchmark name",
+        "bench/question.jsonl:5: not JSON: Expecting property name enclosed in double quotes:"
+        " line 1 column 2 (char 1)",
+        "model_answer/alder.jsonl:3: question_id: another answer of alder to question 1 stands"
+        " on line 1; the first one is kept",
+        "model_answer/alder.jsonl:6: found a JSON int, expected an object",
+        "model_answer/alder.jsonl:5: question_id: answers question 3, which is not in benchmark"
+        " bench; import its questions too",
+        "model_answer/birch.jsonl:2: question_id: another answer of birch to question 1 stands"
+        " on line 1; the first one is kept",
+        "model_answer/birch.jsonl:1: choices: has 2 turns, the question has 1",
+        "reference_answer/gold.jsonl:2: question_id: reference for unknown question 9",
+        "bench/votes.jsonl:4: model_a: both answers are named alder: which is which cannot be told",
+        "bench/votes.jsonl:3: winner: expert_1 already has another vote here (a); found tie,"
+        " the first one stands",
+    ]
+    assert [str(p) for p in account.warnings] == [
+        "bench/votes.jsonl:2: merged: expert_1 cast the same vote on line 1"
+    ]
+
+
+def test_importing_twice_leaves_no_trace(store: Store, tmp_path: Path) -> None:
+    folder = bench_folder(tmp_path / "bench", 3, ("alder", "birch", "cedar"), turns=2)
+    write_lines(folder / "votes.jsonl", [label_line(n) for n in (1, 2, 3)])
+    assert read_in(store, folder).added == 3 + 9 + 9 + 3
+    before = dump(store, *TABLES, "event")
+    account = read_in(store, folder)
+    assert (account.added, account.problems) == (0, [])
+    assert dump(store, *TABLES, "event") == before
+
+
+def test_the_order_of_files_is_irrelevant(tmp_path: Path) -> None:
+    folder = bench_folder(tmp_path / "bench", 2, ("alder", "birch"))
+    write_lines(folder / "votes.jsonl", [label_line(1), label_line(2, winner="tie")])
+    parts = [
+        folder / "votes.jsonl",
+        folder / "model_answer" / "birch.jsonl",
+        folder / "model_answer" / "alder.jsonl",
+        folder / "question.jsonl",
+    ]
+    seen = []
+    for number, order in enumerate(permutations(parts)):
+        store = empty_store(tmp_path / f"store{number}")
+        account = read_in(store, *order)
+        rows = list(ballots.judgments(store))
+        seen.append((account.read, account.imported, account.pairs_added, rows))
+        assert account.problems == []
+        store.close()
+    assert all(found == seen[0] for found in seen)
+    assert len(seen[0][3]) == 2
+
+
+def test_one_file_after_the_other_gives_the_same_study(tmp_path: Path) -> None:
+    """Votes first: their pairs are known by names only until the texts come."""
+    folder = bench_folder(tmp_path / "bench", 2)
+    write_lines(folder / "votes.jsonl", [label_line(1), label_line(2, winner="tie")])
+    together, apart = empty_store(tmp_path / "one"), empty_store(tmp_path / "two")
+    read_in(together, folder)
+    read_in(apart, folder / "votes.jsonl")
+    waiting = list(ballots.judgments(apart))
+    assert [row["category"] for row in waiting] == ["", ""]
+    read_in(apart, folder / "question.jsonl", folder / "model_answer")
+    assert list(ballots.judgments(apart)) == list(ballots.judgments(together))
+    assert library.counts(apart)["pairs"] == 2
+    account = read_in(apart, folder)
+    assert (account.added, account.merged["votes"], account.refused) == (0, 2, [])
+    assert verify(apart).breaks == []
+    together.close()
+    apart.close()
+
+
+def test_a_rerun_is_another_version_and_labels_alone_cannot_choose(
+    store: Store, tmp_path: Path
+) -> None:
+    read_in(store, bench_folder(tmp_path / "bench"))
+    rerun = write_lines(
+        tmp_path / "rerun" / "model_answer" / "alder.jsonl", [answer_line(1, ["rerun"])]
+    )
+    assert read_in(store, rerun).imported["answers"] == 1
+    assert store.conn.execute(
+        "SELECT name, version FROM model ORDER BY name, version"
+    ).fetchall() == [("alder", 1), ("alder", 2), ("birch", 1)]
+    # Question 1: both versions against birch and against each other; question 2 as before.
+    assert library.counts(store)["pairs with text"] == 4
+    labels = write_lines(tmp_path / "votes.jsonl", [label_line(2), label_line(1)])
+    account = read_in(store, labels)
+    assert account.imported["votes"] == 1
+    (line,) = refused(account)
+    assert "votes.jsonl:2: model_a: alder and birch have 2 stored pairs for question 1" in line
+
+
+def test_votes_that_came_first_do_not_choose_between_two_versions(
+    store: Store, tmp_path: Path
+) -> None:
+    """They followed whichever version was paired first, silently."""
+    folder = bench_folder(tmp_path / "bench", 1)
+    read_in(store, write_lines(tmp_path / "votes.jsonl", [label_line(1)]))
+    read_in(store, folder / "question.jsonl", folder / "model_answer" / "alder.jsonl")
+    rerun = write_lines(
+        tmp_path / "rerun" / "model_answer" / "alder.jsonl", [answer_line(1, ["rerun"])]
+    )
+    read_in(store, rerun)
+    read_in(store, folder / "model_answer" / "birch.jsonl")
+    (row,) = ballots.judgments(store)
+    with_text = {r[0] for r in store.conn.execute("SELECT id FROM pair WHERE answer_a IS NOT NULL")}
+    assert len(with_text) == 3
+    assert row["unit_id"] not in with_text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "added"),
+    [
+        ([answer_line(1, ["a"])], [answer_line(1, ["a"]), answer_line(2, ["b"])], 1),
+        ([answer_line(2, ["b"]), answer_line(1, ["a"])], [answer_line(1, ["a"])], 0),
+        (["{broken", answer_line(2, ["b"])], [answer_line(1, ["a"]), answer_line(2, ["b"])], 1),
+    ],
+)
+def test_an_extended_or_repaired_file_joins_its_version(
+    store: Store, tmp_path: Path, before: list[Any], after: list[Any], added: int
+) -> None:
+    folder = bench_folder(tmp_path / "bench", 2, ("birch",))
+    for rows in (before, after):
+        write_lines(folder / "model_answer" / "alder.jsonl", rows)
+        account = read_in(store, folder)
+    assert account.imported["answers"] == added
+    assert count(store, "SELECT count(*) FROM model WHERE name = 'alder'") == 1
+    assert library.counts(store)["pairs with text"] == 2
+
+
+def test_equal_answers_of_two_models_stay_two_models(store: Store, tmp_path: Path) -> None:
+    """A hash of the texts alone would merge their pairs with a third model."""
+    folder = bench_folder(tmp_path / "bench", 1, ("alder", "birch", "cedar"))
+    for model in ("alder", "birch"):
+        write_lines(folder / "model_answer" / f"{model}.jsonl", [answer_line(1, ["Same."])])
+    assert read_in(store, folder).pairs_added == 3
+    pairs = {(p.a.model, p.b.model) for p in library.pairs(store)}
+    assert pairs == {("alder", "birch"), ("alder", "cedar"), ("birch", "cedar")}
+
+
+def test_empty_and_missing_turns_are_warned_not_refused(store: Store, tmp_path: Path) -> None:
+    folder = bench_folder(tmp_path / "bench", 1, ("birch",), turns=3)
+    write_lines(folder / "model_answer" / "alder.jsonl", [answer_line(1, ["a", None, " \n"])])
+    account = read_in(store, folder)
+    assert account.refused == []
+    assert [str(p).split(": ", 2)[2] for p in account.warnings] == [
+        "alder, question 1: turn 2 is empty",
+        "alder, question 1: turn 3 is empty",
+    ]
+
+
+def test_a_path_that_is_not_there_is_refused_before_anything_is_read(
+    store: Store, tmp_path: Path
+) -> None:
+    folder = bench_folder(tmp_path / "bench")
+    with pytest.raises(UsageError, match=r"nowhere: not found"):
+        read_in(store, folder, tmp_path / "nowhere")
+    assert library.counts(store)["questions"] == 0
+
+
+def test_an_empty_folder_adds_nothing(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "bench").mkdir()
+    account = read_in(store, tmp_path / "bench")
+    assert (account.files, account.added) == ([], 0)
+
+
+def test_hidden_and_foreign_files_of_a_folder_are_listed_or_left(
+    store: Store, tmp_path: Path
+) -> None:
+    folder = bench_folder(tmp_path / "bench", 1)
+    (folder / ".DS_Store").write_bytes(b"\0\1")
+    (folder / "paper.pdf").write_bytes(b"%PDF")
+    account = read_in(store, folder)
+    assert [str(p) for p in account.problems] == [
+        "bench/paper.pdf: .pdf: not a JSONL file; nothing read"
+    ]
+
+
+def test_a_lone_label_file_joins_the_only_benchmark(store: Store, tmp_path: Path) -> None:
+    read_in(store, bench_folder(tmp_path / "bench"), benchmark=None)
+    votes_file = write_lines(tmp_path / "downloads" / "votes.jsonl", [label_line(1)])
+    assert read_in(store, votes_file, benchmark=None).imported["votes"] == 1
+    (row,) = ballots.judgments(store)
+    assert row["benchmark"] == "bench"
+    assert library.counts(store)["pairs"] == 2
+
+
+def test_a_vote_carries_what_its_line_said(store: Store, tmp_path: Path) -> None:
+    read_in(store, bench_folder(tmp_path / "bench"))
+    line = label_line(
+        1,
+        model_a="birch",
+        model_b="alder",
+        shown_left="model_a",
+        judge="nurse_7",
+        source_kind="rater",
+        dimension="harmlessness",
+        comment="Fine.",
+    )
+    read_in(store, write_lines(tmp_path / "votes.jsonl", [line]))
+    (row,) = ballots.judgments(store)
+    pair = next(iter(library.pairs(store, ids=[row["unit_id"]])))
+    assert pair.question.key.question_id == "1"
+    assert {name: row[name] for name in ("value", "order", "source_id", "rater_group")} == {
+        "value": "b",
+        "order": "ba",
+        "source_id": "nurse_7",
+        "rater_group": "nurse",
+    }
+    assert count(store, "SELECT count(*) FROM vote_comment WHERE comment = 'Fine.'") == 1
+
+
+def test_conversations_in_label_lines_become_questions_and_answers(
+    store: Store, tmp_path: Path
+) -> None:
+    def talk(model: str) -> list[dict[str, str]]:
+        return [
+            {"role": "user", "content": "One?"},
+            {"role": "assistant", "content": marker(model, 1, 1)},
+            {"role": "user", "content": "Two?"},
+            {"role": "assistant", "content": marker(model, 1, 2)},
+        ]
+
+    full = {"conversation_a": talk("alder"), "conversation_b": talk("birch")}
+    other = full | {"conversation_b": [{"role": "user", "content": "Else?"}]}
+    path = write_lines(
+        tmp_path / "votes.jsonl",
+        [
+            label_line(1) | full,
+            label_line(1, turn=2) | full,
+            label_line(1, judge="expert_2") | other,
+        ],
+    )
+    account = read_in(store, path)
+    assert account.pairs_added == 1
+    assert votes(store) == 2
+    assert "conversation_b: asks other questions than conversation_a" in refused(account)[0]
+    (pair,) = library.pairs(store)
+    assert [len(t) for t in (pair.question.turns or (), pair.a.turns or ())] == [2, 2]
+
+
+def test_an_import_that_added_something_is_logged_with_its_file(
+    store: Store, tmp_path: Path
+) -> None:
+    read_in(store, bench_folder(tmp_path / "bench"))
+    kinds = store.conn.execute("SELECT path, kind FROM import_batch ORDER BY rowid").fetchall()
+    assert kinds == [
+        ("bench/question.jsonl", "questions"),
+        ("model_answer/alder.jsonl", "model answers"),
+        ("model_answer/birch.jsonl", "model answers"),
+    ]
+    bodies = [
+        json.loads(body)
+        for (body,) in store.conn.execute(
+            "SELECT b.body FROM event e JOIN event_body b ON b.hash = e.hash"
+            " WHERE e.kind = 'import' ORDER BY e.seq"
+        )
+    ]
+    assert [body["added"] for body in bodies] == [2, 2, 4]
+    assert str(tmp_path) not in json.dumps(bodies)
+
+
+def test_a_newer_reference_file_goes_before_an_inline_one(store: Store, tmp_path: Path) -> None:
+    folder = tmp_path / "bench"
+    write_lines(
+        folder / "question.jsonl", [{"question_id": 1, "turns": ["?"], "reference": ["in"]}]
+    )
+    account = read_in(store, folder)
+    assert account.imported["inline references"] == 1
+    key = library.QuestionKey("bench", "1")
+    found = library.reference(store, key)
+    assert found is not None
+    assert found.turns == ("in",)
+    write_lines(folder / "reference_answer" / "gold.jsonl", [answer_line(1, ["file"])])
+    assert read_in(store, folder).imported["references"] == 1
+    found = library.reference(store, key)
+    assert found is not None
+    assert found.turns == ("file",)
