@@ -190,49 +190,47 @@ def _free_slot(conn: sqlite3.Connection, pair: str, order: Order) -> str:
     return str(row[0])
 
 
-# Serving order, with what is still free of each pair. A rater who held a pair before
-# (expired, released) may only get it back in the order they saw.
+# Serving order, with what is held of each pair. A rater who held a pair before (expired,
+# released) may only get it back in the order they saw.
 _OPEN_PAIRS = """
-SELECT p.id, p.question, p.model_a, p.model_b,
-  (SELECT count(*) FROM slot s WHERE s.pair = p.id AND s.occurrence = 1 AND s.order_shown = 'ab'
-     AND NOT EXISTS (SELECT 1 FROM assignment h WHERE h.slot = s.id
-                     AND h.state IN ('leased', 'done'))) AS free_ab,
-  (SELECT count(*) FROM slot s WHERE s.pair = p.id AND s.occurrence = 1 AND s.order_shown = 'ba'
-     AND NOT EXISTS (SELECT 1 FROM assignment h WHERE h.slot = s.id
-                     AND h.state IN ('leased', 'done'))) AS free_ba,
-  (SELECT m.order_shown FROM assignment m WHERE m.rater = :rater AND m.pair = p.id
-     AND m.occurrence = 1 LIMIT 1) AS seen
+SELECT p.id, p.question, p.model_a, p.model_b, p.held_ab, p.held_ba, m.order_shown
 FROM pair p
-WHERE p.answer_a IS NOT NULL AND p.excluded IS NULL
-  AND NOT EXISTS (SELECT 1 FROM assignment m WHERE m.rater = :rater AND m.pair = p.id
-                  AND m.occurrence = 1 AND m.state IN ('leased', 'done', 'skipped'))
-  AND (SELECT count(DISTINCT k.rater) FROM skip k WHERE k.pair = p.id) < :skips
+LEFT JOIN assignment m ON m.rater = :rater AND m.pair = p.id AND m.occurrence = 1
+WHERE p.held_ab + p.held_ba < :overlap
+  AND p.answer_a IS NOT NULL AND p.excluded IS NULL
+  AND (m.state IS NULL OR m.state IN ('expired', 'released'))
+  AND (m.order_shown IS NULL OR :per_order > iif(m.order_shown = 'ab', p.held_ab, p.held_ba))
+  AND NOT EXISTS (SELECT 1 FROM skip k WHERE k.pair = p.id
+                  GROUP BY k.pair HAVING count(DISTINCT k.rater) >= :skips)
   AND NOT EXISTS (SELECT 1 FROM rater_optout o JOIN question q ON q.id = p.question
                   WHERE o.rater = :rater AND o.category = q.category)
-  AND (SELECT count(*) FROM assignment u WHERE u.pair = p.id AND u.occurrence = 1
-       AND u.state IN ('leased', 'done')) < :overlap
 ORDER BY p.priority DESC, p.draw_order
 LIMIT :window
 """
+
+
+def _open_values(rater: str, settings: AssignmentSection, window: int) -> dict[str, object]:
+    return {
+        "rater": rater,
+        "skips": settings.skips_before_owner,
+        "overlap": settings.overlap,
+        "per_order": len(rule.slot_orders(settings.overlap)) // 2,
+        "window": window,
+    }
 
 
 def candidates(
     conn: sqlite3.Connection, rater: str, settings: AssignmentSection
 ) -> Sequence[Candidate]:
     """Pairs that a rater may be given now, in serving order, at most a window of them."""
-    rows = conn.execute(
-        _OPEN_PAIRS,
-        {
-            "rater": rater,
-            "skips": settings.skips_before_owner,
-            "overlap": settings.overlap,
-            "window": rule.WINDOW,
-        },
-    )
+    values = _open_values(rater, settings, rule.WINDOW)
+    per_order = len(rule.slot_orders(settings.overlap)) // 2
     found = []
-    for pair, question, model_a, model_b, free_ab, free_ba, seen in rows:
-        free = [o for o, n in ((Order.AB, free_ab), (Order.BA, free_ba)) if n]
-        orders = tuple(o for o in free if seen is None or o == seen)
+    for pair, question, model_a, model_b, held_ab, held_ba, seen in conn.execute(
+        _OPEN_PAIRS, values
+    ):
+        held = ((Order.AB, held_ab), (Order.BA, held_ba))
+        orders = tuple(o for o, n in held if n < per_order and (seen is None or o == seen))
         if orders:
             found.append(Candidate(pair, question, model_a, model_b, orders))
     return found
@@ -374,13 +372,7 @@ def progress(store: Store, rater: Rater, settings: AssignmentSection) -> Progres
         (rater.id,),
     ).fetchone()
     open_now = conn.execute(
-        f"SELECT count(*) FROM ({_OPEN_PAIRS})",
-        {
-            "rater": rater.id,
-            "skips": settings.skips_before_owner,
-            "overlap": settings.overlap,
-            "window": -1,
-        },
+        f"SELECT count(*) FROM ({_OPEN_PAIRS})", _open_values(rater.id, settings, -1)
     ).fetchone()[0]
     return Progress(done=row[0], open=row[1] + open_now)
 
