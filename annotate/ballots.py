@@ -27,6 +27,9 @@ VOTE_COLUMNS = (
     "active_ms", "import_batch", "created_at",
 )  # fmt: skip
 
+# A view has no row numbers (its rowid is NULL), so the order of casting comes from the table.
+STANDING = "current_vote v JOIN vote w ON w.id = v.id"
+
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
@@ -66,10 +69,12 @@ def cast(
             (screen_id,),
         ).fetchone()
         seen = conn.execute(
-            "SELECT id FROM vote WHERE client_key = ? AND screen = ?", (client_key, screen_id)
+            "SELECT id, screen FROM vote WHERE client_key = ?", (client_key,)
         ).fetchone()
-        if seen:
+        if seen and seen[1] == screen_id:
             return Receipt(seen[0], repeated=True)
+        if seen:
+            raise RatingError("this answer was sent for another question; reload the page")
         if last and last[1] == "ok":
             if last[2] == value:
                 return Receipt(last[0], repeated=True)
@@ -106,8 +111,8 @@ def undo(store: Store, rater: str, settings: AssignmentSection) -> str:
     """
     with store.write() as conn:
         last = conn.execute(
-            "SELECT v.id, v.status, v.outcome, v.revision, v.screen FROM current_vote v"
-            " WHERE v.rater = ? AND v.screen IS NOT NULL ORDER BY v.rowid DESC LIMIT 1",
+            f"SELECT v.id, v.status, v.outcome, v.revision, v.screen FROM {STANDING}"
+            " WHERE v.rater = ? AND v.screen IS NOT NULL ORDER BY w.rowid DESC LIMIT 1",
             (rater,),
         ).fetchone()
         if last is None:
@@ -263,8 +268,8 @@ def judgments(store: Store) -> Iterator[dict[str, Any]]:
         " coalesce(r.label, r.id), r.rater_group, v.layer, v.occurrence, v.purpose,"
         " v.inclusion_probability, v.outcome, v.strength, v.status, v.order_shown,"
         " coalesce(v.protocol, '')"
-        " FROM current_vote v JOIN pair p ON p.id = v.pair JOIN question q ON q.id = p.question"
-        " JOIN rater r ON r.id = v.rater WHERE r.kind <> 'preview' ORDER BY v.rowid"
+        f" FROM {STANDING} JOIN pair p ON p.id = v.pair JOIN question q ON q.id = p.question"
+        " JOIN rater r ON r.id = v.rater WHERE r.kind <> 'preview' ORDER BY w.rowid"
     )
     for row in rows:
         yield dict(zip(JUDGMENT_COLUMNS, row, strict=True))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .ballots import STANDING
 from .records import Choice, Order, Outcome
 from .store import Store
 
@@ -64,9 +65,9 @@ def vote_rows(store: Store) -> Iterator[dict[str, Any]]:
         " coalesce(r.label, r.id), r.rater_group, v.layer, v.outcome, v.strength, v.grade,"
         " v.harm, v.order_shown, v.revision, v.purpose, v.inclusion_probability, v.protocol,"
         " v.active_ms, c.comment, v.created_at"
-        " FROM current_vote v JOIN pair p ON p.id = v.pair JOIN question q ON q.id = p.question"
+        f" FROM {STANDING} JOIN pair p ON p.id = v.pair JOIN question q ON q.id = p.question"
         " JOIN rater r ON r.id = v.rater LEFT JOIN vote_comment c ON c.vote = v.id"
-        " WHERE r.kind <> 'preview' ORDER BY v.rowid"
+        " WHERE r.kind <> 'preview' ORDER BY w.rowid"
     )
     derived = ("shown_left", "shown_right", "choice")
     stored = [name for name in COLUMNS if name not in derived]
