@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from . import leases
 from .errors import EvenhandError
 from .study import SETTINGS_NAME, Settings, Study, apply_settings, load_settings
 
@@ -40,6 +41,8 @@ class LiveSettings:
                 try:
                     fresh = load_settings(self._study.folder)
                     apply_settings(self._study.store, fresh)
+                    if fresh.assignment.overlap > self._current.assignment.overlap:
+                        leases.prepare(self._study.store, fresh.assignment)
                     self._current, self.error = fresh, ""
                 except (EvenhandError, OSError) as error:
                     self.error = str(error)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from . import ballots, display, leases, library, seats
-from .errors import RatingError
+from . import ballots, display, leases, library, seats, study
+from .errors import EvenhandError, RatingError
 from .leases import Empty, Screen
 from .library import StoredPair
 from .live import LiveSettings
@@ -41,6 +41,7 @@ class RatingRoom:
         self._live = live
         self._pair = lru_cache(maxsize=256)(lambda pair_id: library.pair(store, pair_id))
 
+        self._protocol = lru_cache(maxsize=16)(lambda version: study.protocol(store, version))
     def state(self, rater: Rater, have: Have | None = None) -> dict[str, Any]:
         """What the rater's page should show now: consent, a screen, or why there is none."""
         settings = self._live.get()
@@ -111,7 +112,7 @@ class RatingRoom:
         with self._store.snapshot() as conn:
             screen = leases.screen(conn, rater.id, screen_id)
         pair = self._pair(screen.pair)
-        visible = _visible(screen, self._live.get().protocol)
+        visible = _visible(screen, self._protocol(screen.protocol))
         return [
             {side: _raw(_turn(answer.turns, turn)) for side, answer in _sides(pair, screen.order)}
             for turn in range(1, visible + 1)
@@ -122,7 +123,9 @@ class RatingRoom:
     ) -> dict[str, Any]:
         same = have.page == screen.assignment
         pair = self._pair(screen.pair)
-        visible = _visible(screen, settings.protocol)
+        # The words are those of the version that its vote will carry, also after an edit.
+        protocol = self._protocol(screen.protocol)
+        visible = _visible(screen, protocol)
         first = have.turns + 1 if same and have.turns <= visible else 1
         state: dict[str, Any] = {
             "state": "rate",
@@ -137,11 +140,11 @@ class RatingRoom:
                 "index": screen.position + 1,
                 "of": screen.turns * len(screen.dimensions),
             },
-            "dimension": _words(_dimension(settings.protocol, screen.dimension)),
+            "dimension": _words(_dimension(protocol, screen.dimension)),
             "draft": ballots.draft(self._store, screen.id),
-            "comments": settings.protocol.comments,
-            "skip_reasons": list(settings.protocol.skip_reasons),
-            "instructions": display.render_markdown(settings.protocol.instructions.strip()),
+            "comments": protocol.comments,
+            "skip_reasons": list(protocol.skip_reasons),
+            "instructions": display.render_markdown(protocol.instructions.strip()),
             "title": settings.study.title,
             "contact": settings.study.contact,
         }

@@ -6,6 +6,8 @@ assignment settings may change mid-study and are logged as events.
 
 from __future__ import annotations
 
+import json
+import sqlite3
 import tomllib
 from dataclasses import dataclass
 from importlib import resources
@@ -142,12 +144,17 @@ def init(folder: Path, title: str | None = None) -> Study:
             f"{folder}: holds a study already; choose another folder, or go on with it"
             f" (evenhand status {folder})"
         )
-    folder.mkdir(parents=True, exist_ok=True)
     template = resources.files("annotate").joinpath("study.toml.template").read_text("utf-8")
-    shown = (title or folder.resolve().name).replace("\\", "").replace('"', "'")
-    store = Store.create(folder / FILE_NAME, f"evenhand {version('evenhand')}")
-    (folder / SETTINGS_NAME).write_text(template.replace("{title}", shown), "utf-8")
-    settings = load_settings(folder)
+    named = folder.resolve().name or "study"
+    # A JSON string is a TOML string: quotes and line breaks cannot end the setting.
+    text = template.replace('"{title}"', json.dumps(title or named, ensure_ascii=False))
+    settings = _settings(text, folder / SETTINGS_NAME)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        store = Store.create(folder / FILE_NAME, f"evenhand {version('evenhand')}")
+        (folder / SETTINGS_NAME).write_text(text, "utf-8")
+    except (OSError, sqlite3.OperationalError) as error:
+        raise UsageError(f"{folder}: cannot make a study here ({error})") from error
     apply_settings(store, settings)
     return Study(folder, settings, store)
 
@@ -179,8 +186,16 @@ def load_settings(folder: Path) -> Settings:
     """
     path = folder / SETTINGS_NAME
     try:
-        raw = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read: {error}") from error
+    return _settings(text, path)
+
+
+def _settings(text: str, path: Path) -> Settings:
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not valid TOML: {error}") from error
     try:
         return Settings.model_validate(raw)
@@ -217,6 +232,12 @@ def apply_settings(store: Store, settings: Settings) -> None:
             store.log(conn, "protocol", protocol.id, {"body": body})
         if not last or last[0] != canonical_json(assignment):
             _log_setting(store, conn, assignment)
+
+
+def protocol(store: Store, version: str) -> ProtocolSection:
+    """A stored version of what raters see."""
+    row = store.conn.execute("SELECT body FROM protocol WHERE id = ?", (version,)).fetchone()
+    return ProtocolSection.model_validate_json(row[0])
 
 
 def _log_setting(store: Store, conn: Any, assignment: dict[str, Any]) -> None:
