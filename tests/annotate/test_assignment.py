@@ -165,14 +165,13 @@ def test_a_whole_study_is_finished_evenly(new_study: MakeStudy, overlap: int) ->
 
 
 def test_twelve_at_once_get_exactly_three_leases(new_study: MakeStudy) -> None:
-    study = new_study(12, overlap=3)
+    study = new_study(30, overlap=3)
     raters = [join(study, f"rater {n}") for n in range(12)]
     stores = [Store.open(study.store.path) for _ in raters]
-    for _ in range(30):
-        with study.store.write() as conn:  # leave one pair open
-            conn.execute("DELETE FROM screen")
-            conn.execute("DELETE FROM assignment")
-            conn.execute("UPDATE pair SET excluded = 'not now' WHERE rowid > 1")
+    for number in range(1, 31):
+        with study.store.write() as conn:  # leave one fresh pair open
+            conn.execute("UPDATE pair SET excluded = iif(rowid = ?, NULL, 'not now')", (number,))
+            conn.execute("UPDATE assignment SET state = 'released' WHERE state = 'leased'")
         gate, got = threading.Barrier(12), list[Screen | Empty]()
 
         def ask(store: Store, rater: Rater, gate: threading.Barrier, got: list[object]) -> None:
