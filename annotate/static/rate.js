@@ -1,5 +1,5 @@
 // The rating page. The server decides everything; this shows it and passes answers on.
-// A screen's vote key survives retries, so a reply lost on the way cannot become two votes.
+// An answer's key survives retries, so a reply lost on the way cannot become two votes.
 (() => {
   "use strict";
   const T = (window.EVENHAND || {}).strings || {};
@@ -14,8 +14,8 @@
   const KEYS = { 1: "left", 2: "tie", 3: "both_bad", 4: "right", a: "left", b: "right", t: "tie", n: "both_bad",
     arrowleft: "left", arrowright: "right" };
 
-  let root, state = null, busy = true, quietUntil = 0, readyTimer = 0, raw = false;
-  let voteKey = "", pendingChoice = null, activeSince = 0, activeMs = 0, progress = null, draftTimer = 0, pollTimer = 0;
+  let root, live, state = null, busy = true, settling = false, readyTimer = 0, raw = false;
+  let voteKey = "", keyFor = null, activeSince = 0, activeMs = 0, progress = null, draftTimer = 0, pollTimer = 0;
 
   const el = (tag, attrs = {}, ...children) => {
     const node = document.createElement(tag);
@@ -63,8 +63,14 @@
     window.scrollTo(0, 0);
   }
 
+  // The live region stays in place: one that comes with its text is not read out.
+  function fill(...nodes) {
+    for (const node of [...root.children]) if (node !== live) node.remove();
+    live.after(...nodes);
+  }
+
   function page(...children) {
-    root.replaceChildren(top(), el("main", { class: "eh-main" }, el("div", { class: "eh-page" }, ...children)));
+    fill(top(), el("main", { class: "eh-main" }, el("div", { class: "eh-page" }, ...children)));
   }
 
   function showConsent(next) {
@@ -115,7 +121,7 @@
   function showScreen(next, before) {
     const samePage = before && before.state === "rate" && before.page === next.page && find(".eh-rows");
     if (!samePage) {
-      root.replaceChildren(top(), el("main", { class: "eh-main", id: "eh-main", tabindex: "-1" }, el("div", { class: "eh-rows" })), bar(next));
+      fill(top(), el("main", { class: "eh-main", id: "eh-main", tabindex: "-1" }, el("div", { class: "eh-rows" })), bar(next));
     } else {
       find(".eh-top").replaceWith(top());
       find(".eh-bar").replaceWith(bar(next));
@@ -129,9 +135,8 @@
     const newest = rows.lastElementChild;
     if (!samePage) window.scrollTo(0, 0);
     else if (next.rows.length && next.from > 1) newest.scrollIntoView({ block: "start", behavior: "smooth" });
-    find("#eh-live").textContent = t("ready", { turn: next.turn, question: next.dimension.question });
-    voteKey = newKey();
-    pendingChoice = null;
+    live.textContent = t("ready", { turn: next.turn, question: next.dimension.question });
+    keyFor = null;
     activeMs = 0;
     activeSince = document.hidden ? 0 : performance.now();
     if (raw) showRaw();
@@ -154,8 +159,8 @@
     const words = next.dimension;
     const label = { left: words.left, right: words.right, tie: words.tie, both_bad: words.both_bad };
     const rubricOpen = sessionStorage.getItem("eh-rubric") === "1";
-    const commentOpen = Boolean(next.draft);
-    const keep = (event) => { clearTimeout(draftTimer); const value = event.target.value; draftTimer = setTimeout(() => saveDraft(value), 600); };
+    const commentOpen = Boolean(draftOf(next));
+    const keep = (event) => { setUnsent({ screen: next.screen, comment: event.target.value }); clearTimeout(draftTimer); draftTimer = setTimeout(sendDraft, 600); };
     return el("section", { class: "eh-bar", "aria-label": words.question }, el("div", { class: "eh-bar-in" },
       el("div", { class: "eh-trouble", role: "alert", hidden: true }, el("span", {})),
       words.rubric ? el("div", { class: "eh-rubric eh-text", id: "eh-rubric", hidden: !rubricOpen, html: words.rubric }) : null,
@@ -174,24 +179,22 @@
         el("button", { class: "eh-quiet", id: "eh-raw", "aria-pressed": String(raw), onclick: toggleRaw }, t("raw")),
         el("span", { class: "eh-gap" }),
         el("button", { class: "eh-quiet", id: "eh-undo", onclick: undo }, t("undo")),
-        el("button", { class: "eh-quiet", id: "eh-skip", onclick: skip }, t("skip"))),
-      el("div", { class: "eh-sr", id: "eh-live", "aria-live": "polite" })));
+        el("button", { class: "eh-quiet", id: "eh-skip", onclick: skip }, t("skip")))));
   }
 
   // Answers count only after the keys were quiet for a moment (see QUIET_MS).
   function settle() {
     const draft = find("#eh-comment");
-    if (draft && state.draft && !draft.value) draft.value = state.draft;
-    quietUntil = performance.now() + QUIET_MS;
-    clearTimeout(readyTimer);
-    readyTimer = setTimeout(ready, QUIET_MS);
+    if (draft && !draft.value) draft.value = draftOf(state);
+    settling = true;
+    settleAgain();
   }
   function ready() {
-    busy = false;
+    busy = settling = false;
     root.dataset.ready = "1";
   }
   function press(choice) {
-    if (state && state.state === "rate" && busy && pendingChoice === null) return settleAgain();
+    if (busy) { if (settling) settleAgain(); return; }
     vote(choice);
   }
   function settleAgain() {
@@ -202,17 +205,19 @@
   async function vote(choice) {
     if (busy || !state || state.state !== "rate") return;
     busy = true;
-    pendingChoice = choice;
+    // One key per answer: the same one again is the same vote, another one must not pass for it.
+    if (choice !== keyFor) { voteKey = newKey(); keyFor = choice; }
     root.dataset.ready = "";
     pick(choice);
     status(t("saving"));
     trouble(null);
     clearTimeout(draftTimer);
-    const comment = find("#eh-comment");
+    const comment = find("#eh-comment"), screen = state.screen;
     if (activeSince) { activeMs += performance.now() - activeSince; activeSince = performance.now(); }
     try {
-      const next = await call("vote", { screen: state.screen, choice, key: voteKey, comment: comment ? comment.value : "",
+      const next = await call("vote", { screen, choice, key: voteKey, comment: comment ? comment.value : "",
         active_ms: Math.round(activeMs), page: state.page, turns: state.visible });
+      if ((unsent() || {}).screen === screen) setUnsent(null);
       show(next);
       status(t("saved"));
     } catch (error) { refused(error, () => vote(choice)); }
@@ -220,7 +225,6 @@
 
   function refused(error, again) {
     busy = false;
-    pendingChoice = null;
     root.dataset.ready = "1";
     pick(null);
     status(error.code === "already_voted" ? "" : t("not_saved"));
@@ -232,8 +236,10 @@
   async function send(path, body) {
     if (busy) return;
     busy = true;
-    try { show(await call(path, body)); }
-    catch (error) {
+    try {
+      show(await call(path, body));
+      if (path === "skip") status(t("skipped"));
+    } catch (error) {
       busy = false;
       if (find(".eh-trouble")) refused(error, () => send(path, body));
       else page(el("h1", {}, t("not_saved")), el("p", {}, error.code === "not_invited" ? t("session_ended") : error.message),
@@ -246,6 +252,7 @@
     try { show(await call("screen")); }
     catch (error) {
       busy = false;
+      state = null; // keys must not answer a screen that is no longer shown
       page(el("h1", {}, error.code === "not_invited" ? t("session_ended") : t("offline")),
         el("div", { class: "eh-actions" }, el("button", { class: "eh-primary", onclick: load }, t("retry"))));
     }
@@ -255,6 +262,7 @@
     if (busy) return;
     busy = true;
     root.dataset.ready = "";
+    await sendDraft();
     const have = state.state === "rate" ? { page: state.page, turns: state.visible } : {};
     try { show(await call("undo", have)); status(t("undone")); }
     catch (error) {
@@ -325,8 +333,33 @@
     box.hidden = false;
     find("#eh-comment").focus();
   }
-  async function saveDraft(comment) {
-    if (state && state.state === "rate") await call("draft", { screen: state.screen, comment }).catch(() => {});
+  // What is typed lies in the browser until the server has it: a lost session or connection
+  // keeps it, and it belongs to the screen it was typed on wherever the rater goes next.
+  let unsentHere = null;
+  function unsent() {
+    try { return JSON.parse(localStorage.getItem("eh-draft")); } catch { return unsentHere; }
+  }
+  function setUnsent(draft) {
+    unsentHere = draft;
+    try {
+      if (draft) localStorage.setItem("eh-draft", JSON.stringify(draft));
+      else localStorage.removeItem("eh-draft");
+    } catch { /* private mode: just this page */ }
+  }
+  function draftOf(next) {
+    const draft = unsent();
+    return draft && draft.screen === next.screen ? draft.comment : next.draft;
+  }
+  async function sendDraft() {
+    clearTimeout(draftTimer);
+    const draft = unsent();
+    if (!draft) return;
+    try {
+      await call("draft", draft);
+      if (JSON.stringify(unsent()) === JSON.stringify(draft)) setUnsent(null);
+    } catch (error) {
+      if (error.code === "unknown_screen") setUnsent(null); // else kept here, and sent with the vote
+    }
   }
   async function toggleRaw() {
     raw = !raw;
@@ -377,7 +410,8 @@
   }
 
   function start() {
-    root.replaceChildren(el("p", { class: "eh-loading" }, t("loading")));
+    live = el("div", { class: "eh-sr", id: "eh-live", "aria-live": "polite" });
+    root.replaceChildren(live, el("p", { class: "eh-loading" }, t("loading")));
     document.addEventListener("keydown", onKey);
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) { if (activeSince) activeMs += performance.now() - activeSince; activeSince = 0; }
