@@ -12,8 +12,9 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.datastructures import MutableHeaders
+from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -45,6 +46,16 @@ class _Body(BaseModel):
 
 
 class HaveBody(_Body):
+def _whole(value: object) -> object:
+    """A text box that cuts an emoji at its limit sends half of one: kept as U+FFFD."""
+    if not isinstance(value, str):
+        return value
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+Text = Annotated[str, BeforeValidator(_whole)]
+
+
     """What the page shows already."""
 
     page: str = Field(default="", max_length=100)
@@ -67,7 +78,7 @@ class VoteBody(HaveBody):
     screen: str = Field(max_length=100)
     choice: Choice
     key: str = Field(min_length=8, max_length=100)
-    comment: str = ""
+    comment: Text = ""
     active_ms: int | None = Field(default=None, ge=0, le=2**40)
 
 
@@ -76,14 +87,14 @@ class SkipBody(_Body):
 
     screen: str = Field(max_length=100)
     reason: str = Field(min_length=1, max_length=200)
-    note: str = ""
+    note: Text = ""
 
 
 class DraftBody(_Body):
     """An unsent comment."""
 
     screen: str = Field(max_length=100)
-    comment: str
+    comment: Text
 
 
 class Sessions:
@@ -136,7 +147,9 @@ def install(app: FastAPI, store: Store, room: RatingRoom, sessions: Sessions) ->
     app.include_router(_calls(room, sessions), prefix="/api")
     app.add_exception_handler(EvenhandError, _told)
     app.add_exception_handler(HTTPException, _http_error)
-    app.add_middleware(Guard, sessions=sessions)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(Exception, _failed)
+    app.add_middleware(Guard, sessions=sessions, calls=calls(room, sessions))
 
 
 def _doors(store: Store, sessions: Sessions) -> APIRouter:
