@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from html import escape
 from importlib import resources
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.datastructures import MutableHeaders
-from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -41,11 +41,6 @@ HEADERS = {
 }
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class HaveBody(_Body):
 def _whole(value: object) -> object:
     """A text box that cuts an emoji at its limit sends half of one: kept as U+FFFD."""
     if not isinstance(value, str):
@@ -56,6 +51,11 @@ def _whole(value: object) -> object:
 Text = Annotated[str, BeforeValidator(_whole)]
 
 
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class HaveBody(_Body):
     """What the page shows already."""
 
     page: str = Field(default="", max_length=100)
@@ -149,7 +149,7 @@ def install(app: FastAPI, store: Store, room: RatingRoom, sessions: Sessions) ->
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Exception, _failed)
-    app.add_middleware(Guard, sessions=sessions, calls=calls(room, sessions))
+    app.add_middleware(Guard, sessions=sessions)
 
 
 def _doors(store: Store, sessions: Sessions) -> APIRouter:
@@ -256,6 +256,19 @@ def _told(_request: Request, error: Exception) -> Response:
         message = "Nothing was saved: the study's storage is not writable. Try again in a moment."
         return JSONResponse({"error": "not_saved", "message": message}, 503)
     return JSONResponse({"error": "failed", "message": "That did not work; try again."}, 500)
+
+
+def _invalid(_request: Request, error: Exception) -> Response:
+    """Which field and why; what was sent is not repeated."""
+    problems = error.errors() if isinstance(error, RequestValidationError) else []
+    told = "; ".join(f"{'.'.join(str(p) for p in e['loc'][1:])}: {e['msg']}" for e in problems)
+    return JSONResponse({"error": "invalid", "message": str(_whole(told))[:200]}, 422)
+
+
+def _failed(_request: Request, _error: Exception) -> Response:
+    """A bug: it is logged with its traceback. This answer passes outside of `Guard`."""
+    told = {"error": "failed", "message": "That did not work; try again."}
+    return JSONResponse(told, 500, headers=HEADERS)
 
 
 def _http_error(request: Request, error: Exception) -> Response:
