@@ -18,6 +18,7 @@ COLUMNS = (
     "grade", "harm", "order_shown", "shown_left", "shown_right", "choice", "revision", "purpose",
     "inclusion_probability", "protocol", "active_ms", "comment", "created_at",
 )  # fmt: skip
+FORMULA_STARTS = "=+-@\t\r\n＝＋－＠"
 
 
 def export_votes(store: Store, folder: Path) -> list[tuple[Path, int]]:
@@ -29,6 +30,18 @@ def export_votes(store: Store, folder: Path) -> list[tuple[Path, int]]:
     folder.mkdir(parents=True, exist_ok=True)
     jsonl, table = folder / "votes.jsonl", folder / "votes.csv"
     part_jsonl, part_table = _part(jsonl), _part(table)
+    try:
+        count = _write_parts(store, part_jsonl, part_table)
+    except BaseException:
+        part_jsonl.unlink(missing_ok=True)
+        part_table.unlink(missing_ok=True)
+        raise
+    part_jsonl.replace(jsonl)
+    part_table.replace(table)
+    return [(jsonl, count), (table, count)]
+
+
+def _write_parts(store: Store, part_jsonl: Path, part_table: Path) -> int:
     count = 0
     with (
         store.snapshot(),
@@ -41,9 +54,7 @@ def export_votes(store: Store, folder: Path) -> list[tuple[Path, int]]:
             lines.write(json.dumps(row, ensure_ascii=False) + "\n")
             writer.writerow({name: _inert(value) for name, value in row.items()})
             count += 1
-    part_jsonl.replace(jsonl)
-    part_table.replace(table)
-    return [(jsonl, count), (table, count)]
+    return count
 
 
 def _part(path: Path) -> Path:
@@ -52,7 +63,7 @@ def _part(path: Path) -> Path:
 
 def _inert(value: Any) -> Any:
     """A cell that a spreadsheet would run as a formula starts with an apostrophe instead."""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+    if isinstance(value, str) and value[:1] and value[0] in FORMULA_STARTS:
         return "'" + value
     return value
 
