@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .ballots import STANDING
+from .errors import StoreUnavailable
 from .records import Choice, Order, Outcome
 from .store import Store
 
@@ -26,18 +28,26 @@ def export_votes(store: Store, folder: Path) -> list[tuple[Path, int]]:
 
     Only standing votes; raters under their pseudonyms. Both files are written beside their
     names and moved into place, so an interrupted export never looks whole.
+
+    Raises:
+        StoreUnavailable: the folder cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     jsonl, table = folder / "votes.jsonl", folder / "votes.csv"
     part_jsonl, part_table = _part(jsonl), _part(table)
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         count = _write_parts(store, part_jsonl, part_table)
-    except BaseException:
-        part_jsonl.unlink(missing_ok=True)
-        part_table.unlink(missing_ok=True)
+        part_jsonl.replace(jsonl)
+        part_table.replace(table)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            part_jsonl.unlink(missing_ok=True)
+            part_table.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise StoreUnavailable(
+                f"{folder}: the export was not written ({error}); check the folder and free space"
+            ) from error
         raise
-    part_jsonl.replace(jsonl)
-    part_table.replace(table)
     return [(jsonl, count), (table, count)]
 
 
