@@ -24,10 +24,8 @@ from annotate.records import Choice
 from annotate.store import Store, after, now, refuse_network_file_system
 from annotate.verify import verify
 from tests.annotate.support import cast, count, empty_store, join, screen_for, votes
+from tests.annotate.shapes import SHAPES, STUDY
 from tests.conftest import MakeStudy
-
-SHAPES = Path(__file__).parent / "shapes"
-"""Every shape that the database ever had, as SQL: a study made then must open now."""
 
 
 def schema(store: Store) -> list[tuple[str, str]]:
@@ -69,7 +67,7 @@ def test_every_old_shape_becomes_the_present_one(store: Store, tmp_path: Path) -
         assert [s for s in schema(opened) if not s[0].startswith("_")] == [
             s for s in schema(store) if not s[0].startswith("_")
         ]
-        assert opened.study_id == "00000000-0000-4000-8000-000000000001"
+        assert opened.study_id == STUDY
         opened.close()
 
 

@@ -43,7 +43,7 @@ def test_every_record_is_counted(imported: tuple[Store, Account]) -> None:
         "verdicts": 2_400,
     }
     assert dict(account.imported) == account.read | {"votes": 3_354}
-    assert dict(account.merged) == {"votes": 1}
+    assert dict(+account.merged) == {"votes": 1}
     assert account.pairs_added == 1_200
     assert account.refused == []
     counts = library.counts(store)
