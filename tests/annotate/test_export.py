@@ -79,13 +79,13 @@ def test_a_row_says_who_what_when_and_what_stood_where(
         rater = join(study, name)
         cast(study, rater, screen_for(study, rater), choice, comment=f"by {name}", active_ms=9)
     lines, rows = exported(study, tmp_path / "out")
-    for line, choice in zip(lines, ("left", "both_bad"), strict=True):
-        assert line["choice"] == choice
+    for line, picked in zip(lines, ("left", "both_bad"), strict=True):
+        assert line["choice"] == picked
         models = (line["model_a"], line["model_b"])
         assert (line["shown_left"], line["shown_right"]) == (
             models if line["order_shown"] == "ab" else models[::-1]
         )
-        if choice == "left":
+        if picked == "left":
             assert line["shown_left"] == {"a": models[0], "b": models[1]}[line["outcome"]]
         assert (line["active_ms"], line["category"]) == (9, "writing")
         assert line["created_at"].endswith("Z")

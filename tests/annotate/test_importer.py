@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from annotate import ballots, library
 from annotate.errors import UsageError
 from annotate.importer import Account
+from annotate.records import QuestionKey
 from annotate.store import Store
 from annotate.verify import verify
 from tests.annotate.support import (
@@ -388,7 +389,7 @@ def test_a_newer_reference_file_goes_before_an_inline_one(store: Store, tmp_path
     )
     account = read_in(store, folder)
     assert account.imported["inline references"] == 1
-    key = library.QuestionKey("bench", "1")
+    key = QuestionKey("bench", "1")
     found = library.reference(store, key)
     assert found is not None
     assert found.turns == ("in",)
