@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from .records import Order, digest
 
-WINDOW = 64
+WINDOW = 32
 """How far from the head of the draw order balance may reach for a better pair."""
 
 
@@ -85,18 +85,22 @@ def choose(
     for candidate in window:
         if len(candidate.orders) == 1:
             planned.add(candidate.model_a, candidate.model_b, candidate.orders[0])
-    best: tuple[tuple[float, ...], Candidate, Order] | None = None
-    for rank, candidate in enumerate(window):
+    best: tuple[int, Candidate, list[Order]] | None = None
+    for candidate in window:
         forced = len(candidate.orders) == 1
-        repeat = candidate.question_id == last_question
+        repeat = 3 * (candidate.question_id == last_question)
         for order in candidate.orders:
             now = shown.cost(candidate.model_a, candidate.model_b, order)
             later = 0 if forced else planned.cost(candidate.model_a, candidate.model_b, order)
-            chance = int(digest([seed, candidate.pair_id, order])[:8], 16)
-            score = (now + later + 3 * repeat, rank, chance)
+            score = now + later + repeat
             if best is None or score < best[0]:
-                best = (score, candidate, order)
-    return None if best is None else (best[1], best[2])
+                best = (score, candidate, [order])
+            elif score == best[0] and candidate is best[1]:
+                best[2].append(order)
+    if best is None:
+        return None
+    _, candidate, equal = best
+    return candidate, equal[int(digest([seed, candidate.pair_id])[:8], 16) % len(equal)]
 
 
 def dimension_order(names: Sequence[str], seat: int) -> list[str]:

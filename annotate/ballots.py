@@ -61,43 +61,69 @@ def cast(
         StoreUnavailable: nothing was saved; trying again later is safe.
     """
     with store.write() as conn:
-        screen = leases.screen(conn, rater, screen_id)
-        value = outcome(choice, screen.order)
-        last = conn.execute(
-            "SELECT id, status, outcome, revision FROM vote WHERE screen = ?"
-            " ORDER BY revision DESC LIMIT 1",
-            (screen_id,),
-        ).fetchone()
-        seen = conn.execute(
-            "SELECT id, screen FROM vote WHERE client_key = ?", (client_key,)
-        ).fetchone()
-        if seen and seen[1] == screen_id:
-            return Receipt(seen[0], repeated=True)
-        if seen:
-            raise RatingError("this answer was sent for another question; reload the page")
-        if last and last[1] == "ok":
-            if last[2] == value:
-                return Receipt(last[0], repeated=True)
-            raise AlreadyVoted(
-                "this question was already answered, perhaps in another tab;"
-                " that answer stands, and Undo takes it back"
-            )
-        leases.hold(conn, screen, settings)
-        return Receipt(
-            _insert(
-                store,
-                conn,
-                _row(screen, last)
-                | {
-                    "client_key": client_key,
-                    "status": "ok",
-                    "outcome": value,
-                    "active_ms": active_ms,
-                },
-                comment,
-            ),
-            repeated=False,
+        return record(
+            store,
+            conn,
+            rater,
+            screen_id,
+            choice,
+            settings,
+            client_key=client_key,
+            comment=comment,
+            active_ms=active_ms,
         )
+
+
+def record(
+    store: Store,
+    conn: sqlite3.Connection,
+    rater: str,
+    screen_id: str,
+    choice: Choice,
+    settings: AssignmentSection,
+    *,
+    client_key: str,
+    comment: str,
+    active_ms: int | None,
+) -> Receipt:
+    """:func:`cast` inside the caller's transaction: not saved before that commits."""
+    screen = leases.screen(conn, rater, screen_id)
+    value = outcome(choice, screen.order)
+    last = conn.execute(
+        "SELECT id, status, outcome, revision FROM vote WHERE screen = ?"
+        " ORDER BY revision DESC LIMIT 1",
+        (screen_id,),
+    ).fetchone()
+    seen = conn.execute(
+        "SELECT id, screen FROM vote WHERE client_key = ?", (client_key,)
+    ).fetchone()
+    if seen and seen[1] == screen_id:
+        return Receipt(seen[0], repeated=True)
+    if seen:
+        raise RatingError("this answer was sent for another question; reload the page")
+    if last and last[1] == "ok":
+        if last[2] == value:
+            return Receipt(last[0], repeated=True)
+        raise AlreadyVoted(
+            "this question was already answered, perhaps in another tab;"
+            " that answer stands, and Undo takes it back"
+        )
+    leases.hold(conn, screen, settings)
+    return Receipt(
+        _insert(
+            store,
+            conn,
+            _row(screen, last)
+            | {
+                "client_key": client_key,
+                "status": "ok",
+                "outcome": value,
+                "active_ms": active_ms,
+            },
+            comment,
+        ),
+        repeated=False,
+    )
 
 
 def undo(store: Store, rater: str, settings: AssignmentSection) -> str:

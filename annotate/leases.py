@@ -93,18 +93,29 @@ def next_screen(
     Idempotent: asking again (a reload, a second tab) gives the same screen.
     """
     with store.write() as conn:
-        expire(conn)
-        while True:
-            held = _held(conn, rater.id) or _lease(store, conn, rater, protocol, settings)
-            if held is None:
-                return _why_empty(conn, rater, settings)
-            screen = _open_screen(conn, rater, held, protocol)
-            if screen is not None:
-                _renew(conn, held, settings)
-                return screen
-            conn.execute(
-                "UPDATE assignment SET state = 'done', finished_at = ? WHERE id = ?", (now(), held)
-            )
+        return advance(store, conn, rater, protocol, settings)
+
+
+def advance(
+    store: Store,
+    conn: sqlite3.Connection,
+    rater: Rater,
+    protocol: ProtocolSection,
+    settings: AssignmentSection,
+) -> Screen | Empty:
+    """:func:`next_screen` inside the caller's transaction."""
+    expire(conn)
+    while True:
+        held = _held(conn, rater.id) or _lease(store, conn, rater, protocol, settings)
+        if held is None:
+            return _why_empty(conn, rater, settings)
+        screen = _open_screen(conn, rater, held, protocol)
+        if screen is not None:
+            _renew(conn, held, settings)
+            return screen
+        conn.execute(
+            "UPDATE assignment SET state = 'done', finished_at = ? WHERE id = ?", (now(), held)
+        )
 
 
 def expire(conn: sqlite3.Connection) -> int:

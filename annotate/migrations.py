@@ -109,6 +109,10 @@ CREATE TABLE pair (
   priority INTEGER NOT NULL DEFAULT 0,
   excluded TEXT,
   superseded_by TEXT REFERENCES pair (id),
+  -- Slots of occurrence 1 that are leased or done, per order; kept by triggers on assignment,
+  -- so that finding the next pair need not count assignments. verify recounts them.
+  held_ab INTEGER NOT NULL DEFAULT 0 CHECK (held_ab >= 0),
+  held_ba INTEGER NOT NULL DEFAULT 0 CHECK (held_ba >= 0),
   CHECK (model_a <= model_b),
   CHECK ((answer_a IS NULL) = (answer_b IS NULL))
 ) STRICT
@@ -186,6 +190,26 @@ CREATE UNIQUE INDEX assignment_holds_slot ON assignment (slot) WHERE state IN ('
 ;;
 CREATE UNIQUE INDEX assignment_once ON assignment (rater, pair, occurrence)
   WHERE state IN ('leased', 'done', 'skipped')
+;;
+CREATE TRIGGER assignment_counted_insert AFTER INSERT ON assignment
+WHEN NEW.occurrence = 1 AND NEW.state IN ('leased', 'done')
+BEGIN
+  UPDATE pair SET held_ab = held_ab + (NEW.order_shown = 'ab'),
+    held_ba = held_ba + (NEW.order_shown = 'ba') WHERE id = NEW.pair;
+END
+;;
+CREATE TRIGGER assignment_counted_update AFTER UPDATE OF state ON assignment
+WHEN NEW.occurrence = 1
+  AND (OLD.state IN ('leased', 'done')) <> (NEW.state IN ('leased', 'done'))
+BEGIN
+  UPDATE pair SET
+    held_ab = held_ab + iif(NEW.state IN ('leased', 'done'), 1, -1) * (NEW.order_shown = 'ab'),
+    held_ba = held_ba + iif(NEW.state IN ('leased', 'done'), 1, -1) * (NEW.order_shown = 'ba')
+  WHERE id = NEW.pair;
+END
+;;
+CREATE TRIGGER assignment_never_deleted BEFORE DELETE ON assignment
+BEGIN SELECT RAISE (ABORT, 'assignments are history: change their state instead'); END
 ;;
 CREATE INDEX assignment_by_rater ON assignment (rater, state)
 ;;

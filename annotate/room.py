@@ -7,6 +7,7 @@ listed by `evenhand blind-check`.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -40,8 +41,8 @@ class RatingRoom:
         self._store = store
         self._live = live
         self._pair = lru_cache(maxsize=256)(lambda pair_id: library.pair(store, pair_id))
-
         self._protocol = lru_cache(maxsize=16)(lambda version: study.protocol(store, version))
+
     def state(self, rater: Rater, have: Have | None = None) -> dict[str, Any]:
         """What the rater's page should show now: consent, a screen, or why there is none."""
         settings = self._live.get()
@@ -49,9 +50,12 @@ class RatingRoom:
         if not seats.consented(self._store, rater.id, protocol.id):
             return _consent_page(settings)
         screen = leases.next_screen(self._store, rater, protocol, settings.assignment)
+        return self._shown(rater, screen, have or Have())
+
+    def _shown(self, rater: Rater, screen: Screen | Empty, have: Have) -> dict[str, Any]:
         if isinstance(screen, Empty):
             return self._empty(rater, screen)
-        return self._screen(rater, screen, settings, have or Have())
+        return self._screen(rater, screen, self._live.get(), have)
 
     def consent(self, rater: Rater, agreed: bool) -> dict[str, Any]:
         """Record consent or its refusal."""
@@ -75,17 +79,39 @@ class RatingRoom:
             raise RatingError(
                 f"the comment has {len(comment):,} characters; at most {MAX_COMMENT:,}"
             )
-        receipt = ballots.cast(
-            self._store,
-            rater.id,
-            screen_id,
-            choice,
-            self._live.get().assignment,
-            client_key=client_key,
-            comment=comment.strip(),
-            active_ms=active_ms,
-        )
-        return {"saved": True, "repeated": receipt.repeated} | self.state(rater, have)
+        settings = self._live.get()
+        with self._store.write() as conn:
+            receipt = ballots.record(
+                self._store,
+                conn,
+                rater.id,
+                screen_id,
+                choice,
+                settings.assignment,
+                client_key=client_key,
+                comment=comment.strip(),
+                active_ms=active_ms,
+            )
+            upcoming = self._advance(conn, rater, settings)
+        saved = {"saved": True, "repeated": receipt.repeated}
+        return saved | (self._shown(rater, upcoming, have) if upcoming else self.state(rater, have))
+
+    def _advance(
+        self, conn: sqlite3.Connection, rater: Rater, settings: Settings
+    ) -> Screen | Empty | None:
+        """What comes next, found in the vote's own transaction: one commit, not two.
+
+        None when consent is due again, or when finding it failed: the vote counts either way.
+        """
+        if not seats.consented(self._store, rater.id, settings.protocol.id):
+            return None
+        try:
+            with self._store.attempt(conn):
+                return leases.advance(
+                    self._store, conn, rater, settings.protocol, settings.assignment
+                )
+        except EvenhandError:
+            return None
 
     def undo(self, rater: Rater, have: Have) -> dict[str, Any]:
         """Take back the rater's last vote and show its screen again."""

@@ -15,6 +15,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 
 from sqlite_utils import Database
@@ -156,6 +157,19 @@ class Store:
                 ) from error
 
     @contextlib.contextmanager
+    def attempt(self, conn: sqlite3.Connection) -> Iterator[None]:
+        """Part of a write that may fail alone: an error undoes this block and is passed on."""
+        conn.execute("SAVEPOINT attempt")
+        try:
+            yield
+        except BaseException:
+            conn.execute("ROLLBACK TO attempt")
+            raise
+        finally:
+            if _in_transaction(conn):
+                conn.execute("RELEASE attempt")
+
+    @contextlib.contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
         """A read transaction: everything read inside belongs to one moment."""
         conn = self.conn
@@ -172,12 +186,12 @@ class Store:
         """Append an event to this writer's chain inside the caller's transaction."""
         events.append(conn, self.writer, now(), kind, subject, body)
 
-    @property
+    @cached_property
     def study_id(self) -> str:
         """The study's UUID."""
         return str(self.conn.execute("SELECT id FROM study").fetchone()[0])
 
-    @property
+    @cached_property
     def secret(self) -> str:
         """The key that signs invitations and sessions; never leaves the server."""
         return str(self.conn.execute("SELECT secret FROM study").fetchone()[0])

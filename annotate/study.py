@@ -10,6 +10,7 @@ import json
 import sqlite3
 import tomllib
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
@@ -72,7 +73,7 @@ class ProtocolSection(_Section):
             raise ValueError(f"names must differ; found {names}")
         return value
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The protocol's version: SHA-256 of everything in it."""
         return digest(self.model_dump(mode="json"))

@@ -137,4 +137,11 @@ def _leases(conn: sqlite3.Connection) -> list[str]:
         " JOIN assignment a ON a.id = s.assignment"
         " WHERE v.order_shown <> a.order_shown OR v.rater <> a.rater OR v.pair <> a.pair"
     )
-    return [f"vote {row[0]}: does not match the screen it was cast on" for row in rows]
+    breaks = [f"vote {row[0]}: does not match the screen it was cast on" for row in rows]
+    rows = conn.execute(
+        "SELECT p.id FROM pair p LEFT JOIN (SELECT pair, count(*) FILTER (WHERE order_shown = 'ab')"
+        " AS ab, count(*) FILTER (WHERE order_shown = 'ba') AS ba FROM assignment"
+        " WHERE occurrence = 1 AND state IN ('leased', 'done') GROUP BY pair) h ON h.pair = p.id"
+        " WHERE p.held_ab <> coalesce(h.ab, 0) OR p.held_ba <> coalesce(h.ba, 0)"
+    )
+    return breaks + [f"pair {row[0]}: its count of held slots is wrong" for row in rows]

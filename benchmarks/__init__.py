@@ -1,0 +1,1 @@
+"""Side-by-side measurements; not timed tests. Run with `make bench`."""
