@@ -132,6 +132,5 @@ def ours(folder: Path, port: int) -> None:
 
 
 if __name__ == "__main__":
-    {"ours": ours, "gradio": bare_gradio, "queued": queued}[sys.argv[1]](
-        Path(sys.argv[2]), int(sys.argv[3])
-    )
+    kinds = {"ours": ours, "gradio": bare_gradio, "queued": queued}
+    kinds[sys.argv[1]](Path(sys.argv[2]), int(sys.argv[3]))
