@@ -54,7 +54,7 @@ def main() -> list[str]:
             queued_rows = _rows(folder / "queued" / FILE_NAME)
     if (acknowledged, queued_acknowledged) != (rows, queued_rows):
         raise SystemExit(
-            f"acknowledged {acknowledged} and {queued_acknowledged}, stored {rows} and {queued_rows}"
+            f"acknowledged {acknowledged}, {queued_acknowledged}; stored {rows}, {queued_rows}"
         )
     ratio = median(a / b for a, b in zip(ours, queued, strict=True))
     return [

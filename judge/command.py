@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any
 
 from annotate.errors import UsageError
@@ -33,40 +32,36 @@ def run_judge(
         ServiceError: no call came back usable.
     """
     chosen = study.settings.judge
+    if local and (base_url or model):
+        raise UsageError("--local brings its own endpoint: no --base-url, no --model")
     with ExitStack() as stack:
-        if local:
-            if base_url or model:
-                raise UsageError(
-                    "--local brings its own endpoint; leave out --base-url and --model"
-                )
-            endpoint = stack.enter_context(local_endpoint())
-            settings = endpoint.settings(JudgeSettings(endpoint.base_url, endpoint.model))
-        else:
-            url, named = base_url or chosen.base_url, model or chosen.model
-            if not url or not named:
-                raise UsageError(
-                    "no endpoint: give --base-url and --model, set them in study.toml [judge],"
-                    " or use --local for the small offline model"
-                )
-            settings = JudgeSettings(
-                url,
-                named,
-                api_key_env=chosen.api_key_env,
-                temperature=chosen.temperature,
-                max_tokens=chosen.max_tokens,
-                concurrency=concurrency or chosen.concurrency,
-                explain=chosen.explain,
+        endpoint = stack.enter_context(local_endpoint()) if local else None
+        url = endpoint.base_url if endpoint else base_url or chosen.base_url
+        named = endpoint.model if endpoint else model or chosen.model
+        if not url or not named:
+            raise UsageError(
+                "no endpoint: give --base-url and --model, set them in study.toml [judge],"
+                " or use --local for the small offline model"
             )
-        settings = replace(
-            settings,
-            attempts=chosen.attempts,
-            timeout_seconds=chosen.timeout_seconds,
+        settings = JudgeSettings(
+            url,
+            named,
+            api_key_env=chosen.api_key_env,
             dimensions=dimensions or tuple(d.name for d in study.settings.protocol.dimensions),
             limit=limit,
+            temperature=chosen.temperature,
+            # The small model answers in one tag; explanations only send it astray.
+            max_tokens=None if local else chosen.max_tokens,
+            explain=False if local else chosen.explain,
+            concurrency=concurrency or chosen.concurrency,
+            attempts=chosen.attempts,
+            timeout_seconds=chosen.timeout_seconds,
             retry_failed=retry_failed,
             seed=chosen.seed,
             name=name,
         )
+        if endpoint:
+            settings = endpoint.settings(settings)
         return summary_text(run(study.store, settings, progress_for()))
 
 
