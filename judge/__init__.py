@@ -1,1 +1,64 @@
-"""The model: verdicts and reports out; may use `annotate`, never the other way."""
+"""The model: verdicts and reports out; may use `annotate`, never the other way.
+
+For notebooks: the functions that the commands call, loaded when first used.
+
+>>> import judge
+>>> report = judge.agreement_report(judge.tidy(study.store))   # doctest: +SKIP
+>>> print(judge.to_text(report))                               # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .estimate import Estimate
+    from .local import local_endpoint
+    from .report import to_json, to_markdown, to_text, write
+    from .runner import JudgeSettings, RunSummary, run
+    from .store import VerdictStore
+    from .summary import Report, agreement_report
+    from .table import tidy
+    from .verdict_import import verdict_sink
+
+_HOMES = {
+    "Estimate": "estimate",
+    "JudgeSettings": "runner",
+    "Report": "summary",
+    "RunSummary": "runner",
+    "VerdictStore": "store",
+    "agreement_report": "summary",
+    "local_endpoint": "local",
+    "run": "runner",
+    "tidy": "table",
+    "to_json": "report",
+    "to_markdown": "report",
+    "to_text": "report",
+    "verdict_sink": "verdict_import",
+    "write": "report",
+}
+
+__all__ = [
+    "Estimate",
+    "JudgeSettings",
+    "Report",
+    "RunSummary",
+    "VerdictStore",
+    "agreement_report",
+    "local_endpoint",
+    "run",
+    "tidy",
+    "to_json",
+    "to_markdown",
+    "to_text",
+    "verdict_sink",
+    "write",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from its module on first use (`--help` must not pay for it)."""
+    if name in _HOMES:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
@@ -53,3 +54,16 @@ def test_nothing_names_a_registry_or_a_machine() -> None:
         text = page.read_text("utf-8")
         assert not [host for host in hosts if host in text], page
         assert not re.search(r"(?<![\w.])/(?:root|home/\w+)/", text), page
+
+
+@pytest.mark.parametrize("package", ["annotate", "judge"])
+def test_every_public_name_loads_and_is_documented(package: str) -> None:
+    module = importlib.import_module(package)
+    page = (ROOT / "docs" / "python.md").read_text("utf-8")
+    assert sorted(module._HOMES) == sorted(module.__all__)
+    for name in module.__all__:
+        assert getattr(module, name).__doc__, f"{package}.{name} has no docstring"
+        if name[0].islower():
+            assert name in page, f"docs/python.md does not name {package}.{name}"
+    with pytest.raises(AttributeError):
+        _ = module.no_such_name
