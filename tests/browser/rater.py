@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from playwright.sync_api import BrowserContext, Page
 
 ROOT = "#evenhand"
 READY = '#evenhand[data-ready="1"]'
-MARKERS = """() => Object.fromEntries([...document.querySelectorAll('.eh-row:last-child .eh-answer')]
-  .map(a => [a.dataset.side, a.querySelector('.eh-formatted').innerText.match(/\\[\\[(\\w+)\\]\\]/)?.[1]]))"""
+MARKERS = r"""() => Object.fromEntries(
+  [...document.querySelectorAll('.eh-row:last-child .eh-answer')].map(a => [
+    a.dataset.side, a.querySelector('.eh-formatted').innerText.match(/\[\[(\w+)\]\]/)?.[1]]))"""
 
 
 @dataclass
@@ -21,7 +22,6 @@ class Rater:
     name: str
     link: str
     page: Page
-    requests: list[str] = field(default_factory=list)
 
     @property
     def context(self) -> BrowserContext:

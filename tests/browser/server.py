@@ -5,9 +5,9 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO
 
 from tests.browser import study
@@ -23,7 +23,7 @@ class Server:
     url: str = ""
     printed: str = ""
     _process: subprocess.Popen[str] | None = None
-    _errors: IO[str] = field(default_factory=lambda: tempfile.TemporaryFile("w+"))
+    _errors: IO[str] = field(default_factory=lambda: TemporaryFile("w+"))  # noqa: SIM115
 
     def start(self) -> Server:
         """Start, and return once the links are printed."""
@@ -46,7 +46,7 @@ class Server:
         raise AssertionError(f"the server did not start:\n{self.printed}{self.errors()}")
 
     def kill(self) -> None:
-        """kill -9: nothing gets a chance to clean up."""
+        """Kill -9: nothing gets a chance to clean up."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:

@@ -30,7 +30,7 @@ def test_what_was_saved_survives_kill_9(
         acknowledged: list[tuple[str, str]] = []
         for votes_before_kill in (1, 3, 2):
             for _ in range(votes_before_kill):
-                screen = rater.screen
+                screen = rater.ready().screen
                 rater.key("3")
                 rater.status("Saved")
                 acknowledged.append((screen, "both_bad"))

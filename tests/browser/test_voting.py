@@ -10,7 +10,6 @@ import pytest
 from playwright.sync_api import Page, Route
 
 from annotate.records import Choice, Order, outcome
-
 from tests.browser.conftest import Join
 from tests.browser.rater import Rater
 from tests.browser.server import Server
