@@ -11,7 +11,7 @@ import json
 import os
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
 from typing import IO
@@ -152,7 +152,9 @@ def serve(
             server_header=False,
             timeout_graceful_shutdown=5,
         )
-        uvicorn.Server(config).run(sockets=[listening])
+        # uvicorn raises the interrupt again after a clean stop; for us it is the way to stop.
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listening])
 
 
 def _listen(host: str, port: int) -> socket.socket:

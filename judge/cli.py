@@ -335,6 +335,7 @@ def _serve(
             ready=lambda url: announce(opened, url + root_path, named, open_browser),
             root_path=root_path,
         )
+    click.echo("Stopped; every vote is saved.", err=True)
 
 
 class _Opened:
