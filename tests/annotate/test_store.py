@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from annotate import ballots, seats
+from annotate import store as store_module
 from annotate.errors import (
     StoreError,
     StoreMissing,
@@ -143,6 +144,20 @@ def test_a_network_file_system_is_refused(
             refuse_network_file_system(folder / "evenhand.sqlite", mounts)
     else:
         refuse_network_file_system(folder / "evenhand.sqlite", mounts)
+
+
+def test_making_and_opening_a_study_both_look_at_the_file_system(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not Path("/proc/mounts").exists():
+        pytest.skip("no /proc here: mounted file systems NOT looked at")
+    kinds = {line.split(" ")[2] for line in Path("/proc/mounts").read_text().splitlines()}
+    monkeypatch.setattr(store_module, "NETWORK_FILE_SYSTEMS", kinds)
+    with pytest.raises(StoreUnsafe, match="network file system"):
+        Store.open(store.path)
+    with pytest.raises(StoreUnsafe, match="network file system"):
+        Store.create(tmp_path / "other.sqlite", "test")
+    assert not (tmp_path / "other.sqlite").exists()
 
 
 READ_ONLY = """
