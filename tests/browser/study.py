@@ -42,6 +42,8 @@ both_bad = "Both bad"
 rubric = "Judge only {name}."
 """
 
+LONG = "\n\n".join(["It goes on, line after line. " * 6] * 12)
+
 
 @dataclass(frozen=True, slots=True)
 class MadePair:
@@ -55,15 +57,17 @@ class MadePair:
 def marked_pairs(count: int, turns: int = 2) -> list[MadePair]:
     """Pairs whose replies name their model, so that a page shows who stands where.
 
-    Odd ones are long: the layout must not care.
+    Every other turn is long: the layout must not care.
     """
     models = ("alder", "birch", "cedar")
     made = []
     for number in range(count):
         one, other = models[number % 3], models[(number + 1 + number // 3 % 2) % 3]
-        filler = "\n\n".join(["It goes on, line after line. " * 6] * (12 * (number % 2)))
         replies = [
-            [f"[[{model}]] on question {number}, turn {turn}.\n\n{filler}" for turn in range(turns)]
+            [
+                f"[[{model}]] on question {number}, turn {turn}.\n\n" + LONG * ((number + turn) % 2)
+                for turn in range(turns)
+            ]
             for model in (one, other)
         ]
         asked = [f"Question {number}, turn {turn}?" for turn in range(turns)]

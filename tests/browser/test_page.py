@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from playwright.sync_api import Route
 
 from tests.browser.conftest import Join
 from tests.browser.rater import Rater
@@ -48,15 +49,23 @@ def test_nothing_jumps_between_pairs(join: Join, width: int) -> None:
         lengths.add(len(rater.page.inner_text(".eh-row:last-child .eh-answer")) > 500)
         rater.vote("1")
     assert lengths == {True, False}
-    assert all(place == places[0] for place in places), places
+    for place in places[1:]:
+        for name, box in place.items():
+            # Half a pixel is where a sticky box is rounded to.
+            assert box == pytest.approx(places[0][name], abs=0.5), name
 
 
 def test_nothing_jumps_while_saving_and_after_a_first_status(join: Join) -> None:
     rater = join().begin()
     before = rater.page.evaluate(PLACES)
-    rater.page.route("**/api/vote", lambda _route: None)
+    held: list[Route] = []
+    rater.page.route("**/api/vote", lambda route: held.append(route))
+    screen = rater.screen
     rater.key("1")
     rater.status("Saving…")
+    assert rater.page.evaluate(PLACES) == before
+    held[0].continue_()
+    rater.left(screen)
     assert rater.page.evaluate(PLACES) == before
 
 
@@ -127,10 +136,12 @@ def test_focus_is_visible_and_everything_has_a_name(join: Join) -> None:
         assert (outline, width) == ("solid", "2px"), name
         reached.append(name)
     shown = " ".join(reached)
-    for word in ("A, safety", "Both good", "Both bad", "B, safety", "Undo", "Skip", "Comment"):
+    question = page.inner_text(".eh-question")
+    first = "A, safety" if "safety" in question else "A, help"
+    for word in (first, "Both good", "Both bad", "Undo", "Skip", "Comment"):
         assert word in shown
-    assert page.get_by_role("button", name="A, safety", exact=True).count() == 1
-    assert page.get_by_role("group", name="Which reply is better on safety?").count() == 1
+    assert page.get_by_role("button", name=first, exact=True).count() == 1
+    assert page.get_by_role("group", name=question).count() == 1
     unnamed = page.evaluate(
         "() => [...document.querySelectorAll('button')].filter(b => !(b.ariaLabel ||"
         " b.innerText.trim())).length"
@@ -143,9 +154,12 @@ def test_the_next_question_and_troubles_are_announced(join: Join) -> None:
     page = rater.page
     page.evaluate("document.querySelector('#eh-live').stays = true")
     assert page.get_attribute("#eh-live", "aria-live") == "polite"
-    for question in ("safety", "help", "safety"):
-        assert page.inner_text("#eh-live").endswith(f"Which reply is better on {question}?")
+    announced = set()
+    for _ in range(3):
+        assert page.inner_text("#eh-live").endswith(page.inner_text(".eh-question"))
+        announced.add(page.inner_text("#eh-live"))
         rater.vote("1")
+    assert len(announced) == 3
     # A live region that arrives together with its text is not read out.
     assert page.evaluate("document.querySelector('#eh-live').stays")
     assert page.get_attribute(".eh-trouble", "role") == "alert"
