@@ -78,6 +78,12 @@ class ConsentBody(_Body):
     agreed: bool
 
 
+class UndoBody(HaveBody):
+    """The last vote taken back; `key` is kept until the page knows that it was."""
+
+    key: str = Field(default="", max_length=100)
+
+
 class VoteBody(HaveBody):
     """One vote; `key` is made by the page once per screen and survives retries."""
 
@@ -224,7 +230,7 @@ def calls(room: RatingRoom, sessions: Sessions) -> ASGIApp:
         "/raw/{screen}": (None, room.raw),
         "/consent": (ConsentBody, lambda rater, body: room.consent(rater, body.agreed)),
         "/vote": (VoteBody, lambda rater, body: _vote(room, rater, body)),
-        "/undo": (HaveBody, lambda rater, body: room.undo(rater, body.have())),
+        "/undo": (UndoBody, lambda rater, body: room.undo(rater, body.have(), body.key)),
         "/skip": (SkipBody, lambda r, body: room.skip(r, body.screen, body.reason, body.note)),
         "/draft": (DraftBody, lambda rater, body: room.draft(rater, body.screen, body.comment)),
         "/heartbeat": (_Body, lambda rater, _: room.heartbeat(rater)),
@@ -265,11 +271,12 @@ def _endpoint(
     async def endpoint(request: Request) -> Response:
         given: Any = request.path_params.get("screen")
         if shape is not None:
-            if int(request.headers.get("content-length") or 0) > MAX_BODY:
+            body = await _body(request)
+            if body is None:
                 return _problem("too_large", "That is too long to be kept.", 413)
             try:
                 # Not model_validate_json: it refuses half an emoji before `Text` can mend it.
-                given = shape.model_validate(json.loads(await request.body() or b"{}"))
+                given = shape.model_validate(json.loads(body or b"{}"))
             except (ValueError, RecursionError):  # not JSON, or not what was asked for
                 return _problem("invalid", "The page sent something unexpected; reload it.", 422)
         try:
@@ -281,6 +288,16 @@ def _endpoint(
         return Response(orjson.dumps({"ok": True} if value is None else value), media_type=JSON)
 
     return endpoint
+
+
+async def _body(request: Request) -> bytes | None:
+    """The whole body, or None as soon as it is too long (whatever it announced)."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY:
+            return None
+    return body
 
 
 async def _no_such_call(scope: Scope, receive: Receive, send: Send) -> None:
@@ -365,7 +382,7 @@ def _refuse(request: Request, path: str, sessions: Sessions) -> Response | None:
         return _problem("origin", "Send this from the study's page.", 403)
     if path.rstrip("/") == "/rate" and not sessions.rater_id(request):
         return notice("Please sign in", "Open the link from your invitation.", 401)
-    if path.rstrip("/") == "/console" and not sessions.owner(request):
+    if f"{path}/".startswith("/console/") and not sessions.owner(request):
         return notice("For the study's owner", "Open the owner's link that `serve` printed.", 401)
     if path.startswith("/rate/"):
         rest = path.removeprefix("/rate/")

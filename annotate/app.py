@@ -6,15 +6,12 @@ command that serves may import this one.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from importlib import resources
-from pathlib import Path
-from typing import IO
 
 import gradio as gr
 import uvicorn
@@ -22,8 +19,9 @@ from fastapi import FastAPI
 
 from . import api, leaks, leases
 from .api import Sessions
-from .errors import StoreUnsafe, UsageError
+from .errors import UsageError
 from .live import LiveSettings
+from .lock import served_once
 from .room import RatingRoom
 from .study import Study
 
@@ -95,29 +93,6 @@ def _head(study: Study) -> str:
         f"<script>window.EVENHAND = {shared};</script>"
         '<script src="../static/rate.js" defer></script>'
     )
-
-
-@contextmanager
-def served_once(database: Path) -> Iterator[IO[str]]:
-    """Hold the study's server lock; the system releases it however the process ends.
-
-    Raises:
-        StoreUnsafe: another server has this study open.
-    """
-    lock = database.with_name(database.name + ".lock").open("a+")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        lock.seek(0)
-        raise StoreUnsafe(
-            f"{database.parent}: already served ({lock.read().strip() or 'by another process'});"
-            " stop that server first, or open its link"
-        ) from error
-    try:
-        yield lock
-    finally:
-        lock.truncate(0)
-        lock.close()
 
 
 def serve(

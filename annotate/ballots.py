@@ -126,16 +126,23 @@ def record(
     )
 
 
-def undo(store: Store, rater: str, settings: AssignmentSection) -> str:
+def undo(store: Store, rater: str, settings: AssignmentSection, *, client_key: str = "") -> str:
     """Withdraw a rater's latest standing vote by a new row; returns the screen's id.
 
-    Its pair is opened again for them, in the order they saw.
+    Its pair is opened again for them, in the order they saw. The same key again (a retry
+    whose first answer was lost) withdraws nothing more.
 
     Raises:
         RatingError: there is nothing to undo.
         LeaseLost: the pair went to someone else meanwhile.
     """
     with store.write() as conn:
+        done = conn.execute(
+            "SELECT screen FROM vote WHERE client_key = ? AND rater = ?",
+            (f"undo|{rater}|{client_key}", rater),
+        ).fetchone()
+        if client_key and done:
+            return str(done[0])
         last = conn.execute(
             f"SELECT v.id, v.status, v.outcome, v.revision, v.screen FROM {STANDING}"
             " WHERE v.rater = ? AND v.screen IS NOT NULL ORDER BY w.rowid DESC LIMIT 1",
@@ -151,7 +158,10 @@ def undo(store: Store, rater: str, settings: AssignmentSection) -> str:
             (screen.assignment,),
         )
         leases.hold(conn, screen, settings)
-        row = _row(screen, last) | {"client_key": f"undo|{last[0]}", "status": "withdrawn"}
+        row = _row(screen, last) | {
+            "client_key": f"undo|{rater}|{client_key or last[0]}",
+            "status": "withdrawn",
+        }
         _insert(store, conn, row, "")
         return screen.id
 

@@ -146,7 +146,7 @@ def _import_file(
                 elif isinstance(item.record, Label):
                     labels.add(conn, item.where, item.record)
                 else:
-                    _add_plain(conn, item.where, item.record, account)
+                    _add_plain(store, conn, item.where, item.record, account)
             labels.store_votes(conn)
         labels.store_verdicts()
         done += len(batch)
@@ -161,7 +161,11 @@ def _batches(items: Iterator[Found | Problem]) -> Iterator[list[Found | Problem]
 
 
 def _add_plain(
-    conn: sqlite3.Connection, where: Where, record: Question | Reference, account: Account
+    store: Store,
+    conn: sqlite3.Connection,
+    where: Where,
+    record: Question | Reference,
+    account: Account,
 ) -> None:
     kind = "questions"
     if isinstance(record, Reference):
@@ -169,9 +173,14 @@ def _add_plain(
     account.read[kind] += 1
     try:
         if isinstance(record, Question):
-            account.take(kind, library.add_question(conn, record))
+            what = library.add_question(conn, record)
+            logged = (record.id, {"turns": library.question_digest(record.turns or ())})
         else:
-            account.take(kind, library.add_reference(conn, record))
+            what = library.add_reference(conn, record)
+            logged = (library.reference_id(record), {"hash": record.hash})
+        account.take(kind, what)
+        if what is Added.NEW:
+            store.log(conn, kind, *logged)
     except DataError as error:
         account.take(kind, Problem(where, "question_id", str(error)))
 

@@ -21,6 +21,7 @@ from .records import (
     Question,
     QuestionKey,
     Reference,
+    Turn,
     canonical_json,
     digest,
     stable_id,
@@ -106,7 +107,7 @@ def add_reference(conn: sqlite3.Connection, reference: Reference) -> Added:
         "INSERT OR IGNORE INTO reference (id, question, source, hash, turns, created_at)"
         " VALUES (?, ?, ?, ?, ?, ?)",
         (
-            stable_id("reference", question, reference.hash, reference.source),
+            reference_id(reference),
             question,
             reference.source,
             reference.hash,
@@ -115,6 +116,17 @@ def add_reference(conn: sqlite3.Connection, reference: Reference) -> Added:
         ),
     )
     return Added.NEW if inserted.rowcount else Added.MERGED
+
+
+def reference_id(reference: Reference) -> str:
+    """Id of a reference's row: its question, text and source."""
+    question = Question(reference.key).id
+    return stable_id("reference", question, reference.hash, reference.source)
+
+
+def question_digest(turns: tuple[Turn, ...]) -> str:
+    """SHA-256 of a question's turns, as its import recorded it."""
+    return digest(turns_to_json(turns))
 
 
 def add_answers(

@@ -113,9 +113,9 @@ class RatingRoom:
         except EvenhandError:
             return None
 
-    def undo(self, rater: Rater, have: Have) -> dict[str, Any]:
+    def undo(self, rater: Rater, have: Have, client_key: str = "") -> dict[str, Any]:
         """Take back the rater's last vote and show its screen again."""
-        ballots.undo(self._store, rater.id, self._live.get().assignment)
+        ballots.undo(self._store, rater.id, self._live.get().assignment, client_key=client_key)
         return self.state(rater, have)
 
     def skip(self, rater: Rater, screen_id: str, reason: str, note: str) -> dict[str, Any]:

@@ -221,9 +221,15 @@ class Store:
             ) from error
 
     def close(self) -> None:
-        """Close every connection that this store opened."""
-        for _thread, conn in self._opened:
-            conn.close()
+        """Close this thread's connection and those of threads that ended.
+
+        A connection that another thread is still using is left to that thread: closing it
+        under a running statement crashes the process.
+        """
+        here = threading.current_thread()
+        for thread, conn in self._opened:
+            if thread is here or not thread.is_alive():
+                conn.close()
         self._opened.clear()
         self._local = threading.local()
 

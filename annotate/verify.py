@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from .ballots import VOTE_COLUMNS
 from .events import check_chains, salted_digest
-from .records import Answer, Pair, QuestionKey, digest, turns_from_json
+from .library import question_digest
+from .records import INLINE, Answer, Pair, QuestionKey, Turn, digest, turns_from_json
 from .store import Store
 
 
@@ -29,7 +30,8 @@ def verify(store: Store) -> Verification:
         votes, vote_breaks = _votes(conn)
         pairs, pair_breaks = _pairs(conn)
         protocols, protocol_breaks = _protocols(conn)
-        breaks += vote_breaks + _comments(conn) + pair_breaks + protocol_breaks + _leases(conn)
+        breaks += vote_breaks + _comments(conn) + pair_breaks + protocol_breaks
+        breaks += _texts(conn) + _leases(conn)
     checked = {
         "events": chains.events,
         "removed bodies": chains.removed_bodies,
@@ -119,6 +121,36 @@ def _pairs(conn: sqlite3.Connection) -> tuple[int, list[str]]:
         if Pair(key, a, b).id != pair_id:
             breaks.append(f"pair {pair_id} (question {question}): does not match its answers")
     return count, breaks
+
+
+def _texts(conn: sqlite3.Connection) -> list[str]:
+    """Questions and references against what their import logged (the last time, if filled in)."""
+    logged = dict(
+        conn.execute(
+            "SELECT e.kind || e.subject, b.body FROM event e JOIN event_body b ON b.hash = e.hash"
+            " WHERE e.kind IN ('questions', 'references', 'inline references')"
+            " ORDER BY e.created_at, e.rowid"
+        ).fetchall()
+    )
+    breaks = []
+    for row_id, number, turns in conn.execute(
+        "SELECT id, question_id, turns FROM question WHERE turns IS NOT NULL"
+    ):
+        body = logged.get(f"questions{row_id}")
+        if body and json.loads(body)["turns"] != question_digest(_turns(turns)):
+            breaks.append(f"question {number}: its text is not the one that was imported")
+    for row_id, kind, turns in conn.execute(
+        "SELECT id, iif(source = ?, 'inline references', 'references'), turns FROM reference",
+        (INLINE,),
+    ):
+        body = logged.get(f"{kind}{row_id}")
+        if body and json.loads(body)["hash"] != digest(json.loads(turns)):
+            breaks.append(f"reference {row_id}: its text is not the one that was imported")
+    return breaks
+
+
+def _turns(text: str) -> tuple[Turn, ...]:
+    return turns_from_json(json.loads(text))
 
 
 def _protocols(conn: sqlite3.Connection) -> tuple[int, list[str]]:

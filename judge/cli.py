@@ -366,9 +366,9 @@ def _prepare(opened: Study) -> None:
 
 
 def _running_url(opened: Study) -> str | None:
-    from .links import running_url
+    from annotate.lock import served_at
 
-    return running_url(opened)
+    return served_at(opened.store.path)
 
 
 def _exports(study: Path) -> Path:

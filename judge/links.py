@@ -45,16 +45,6 @@ def rater_links(study: Study, url: str) -> list[tuple[str, str]]:
     ]
 
 
-def running_url(study: Study) -> str | None:
-    """Where this study is being served now, from the server's lock file."""
-    lock = study.store.path.with_name(study.store.path.name + ".lock")
-    try:
-        text = lock.read_text()
-    except OSError:
-        return None
-    return text.split(",")[0] if text.startswith("http") else None
-
-
 def _command() -> str:
     """How to call this program from here: `make demo` has it in an environment of its own."""
     here = Path(sys.argv[0])

@@ -60,8 +60,14 @@ def sources(path: Path, benchmark: str | None) -> list[Source]:
         files = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
         found = [source(p, benchmark or path.resolve().name) for p in files]
     else:
-        found = [source(path, benchmark or path.resolve().parent.name)]
+        found = [source(path, benchmark or _home(path.resolve()).name)]
     return sorted(found, key=lambda s: (s.phase, s.path.as_posix()))
+
+
+def _home(file: Path) -> Path:
+    """The benchmark's folder of a file: the one above FastChat's own subfolders."""
+    inner = ("model_answer", "reference_answer", "model_judgment")
+    return file.parent.parent if file.parent.name in inner else file.parent
 
 
 def source(path: Path, benchmark: str) -> Source:

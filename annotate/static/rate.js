@@ -15,7 +15,7 @@
     arrowleft: "left", arrowright: "right" };
 
   let root, live, state = null, busy = true, settling = false, readyTimer = 0, raw = false;
-  let voteKey = "", keyFor = null, activeSince = 0, activeMs = 0, progress = null, draftTimer = 0, pollTimer = 0;
+  let voteKey = "", undoKey = "", keyFor = null, activeSince = 0, activeMs = 0, progress = null, draftTimer = 0, pollTimer = 0;
 
   const el = (tag, attrs = {}, ...children) => {
     const node = document.createElement(tag);
@@ -119,6 +119,8 @@
 
   // ---- the rating screen -------------------------------------------------------------
   function showScreen(next, before) {
+    // Who works with Tab and Enter goes on from the new question, not from the top of the page.
+    const focused = root.contains(document.activeElement);
     const samePage = before && before.state === "rate" && before.page === next.page && find(".eh-rows");
     if (!samePage) {
       fill(top(), el("main", { class: "eh-main", id: "eh-main", tabindex: "-1" }, el("div", { class: "eh-rows" })), bar(next));
@@ -140,6 +142,7 @@
     activeMs = 0;
     activeSince = document.hidden ? 0 : performance.now();
     if (raw) showRaw();
+    if (focused) find(".eh-question").focus({ preventScroll: true });
     settle();
   }
 
@@ -167,7 +170,7 @@
       el("div", { class: "eh-comment", hidden: !commentOpen },
         el("textarea", { id: "eh-comment", rows: 2, maxlength: 5000, placeholder: t("comment_placeholder"), "aria-label": t("comment"), oninput: keep })),
       el("div", { class: "eh-ask" },
-        el("h2", { class: "eh-question" }, words.question),
+        el("h2", { class: "eh-question", tabindex: "-1" }, words.question),
         el("span", { class: "eh-step" }, `${t("turn_of", next)} · ${t("step_of", next.step)}`),
         el("span", { class: "eh-status", id: "eh-status" })),
       el("div", { class: "eh-choices", role: "group", "aria-label": words.question }, ...CHOICES.map((choice, index) =>
@@ -263,9 +266,11 @@
     busy = true;
     root.dataset.ready = "";
     await sendDraft();
+    undoKey = undoKey || newKey();
     const have = state.state === "rate" ? { page: state.page, turns: state.visible } : {};
-    try { show(await call("undo", have)); status(t("undone")); }
+    try { show(await call("undo", { ...have, key: undoKey })); undoKey = ""; status(t("undone")); }
     catch (error) {
+      if (error.code !== "offline" && error.code !== "not_saved") undoKey = "";
       busy = false;
       root.dataset.ready = "1";
       if (find(".eh-trouble")) trouble(error.message);

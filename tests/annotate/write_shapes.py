@@ -1,4 +1,4 @@
-"""Write down the shape of a new database: `python -m tests.annotate.shapes`.
+"""Write down the shape of a new database: `python -m tests.annotate.write_shapes`.
 
 Once a release has shipped a migration, its file here never changes: a study made then must
 open for ever. Before that, run this again after an edit.
