@@ -134,7 +134,7 @@ def _raters(rows: Sequence[overview.RaterRow]) -> str:
     if not rows:
         return '<p class="c-empty">Nobody is invited yet: evenhand invite STUDY NAME…</p>'
     return _table(
-        ("rater", "group", "#pairs", "#votes", "#first model left : right", "#chose left", "#median s",
+        ("rater", "group", "#pairs", "#votes", "#first left : right", "#chose left", "#median s",
          "last vote"),
         (
             (

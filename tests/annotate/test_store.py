@@ -24,8 +24,8 @@ from annotate.errors import (
 from annotate.records import Choice
 from annotate.store import Store, after, now, refuse_network_file_system
 from annotate.verify import verify
-from tests.annotate.write_shapes import SHAPES, STUDY
 from tests.annotate.support import cast, count, empty_store, join, screen_for, votes
+from tests.annotate.write_shapes import SHAPES, STUDY
 from tests.conftest import MakeStudy
 
 
