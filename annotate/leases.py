@@ -211,10 +211,9 @@ WHERE p.held_ab + p.held_ba < :overlap
   AND p.answer_a IS NOT NULL AND p.excluded IS NULL
   AND (m.state IS NULL OR m.state IN ('expired', 'released'))
   AND (m.order_shown IS NULL OR :per_order > iif(m.order_shown = 'ab', p.held_ab, p.held_ba))
-  AND NOT EXISTS (SELECT 1 FROM skip k WHERE k.pair = p.id
-                  GROUP BY k.pair HAVING count(DISTINCT k.rater) >= :skips)
-  AND NOT EXISTS (SELECT 1 FROM rater_optout o JOIN question q ON q.id = p.question
-                  WHERE o.rater = :rater AND o.category = q.category)
+  AND p.id NOT IN (SELECT pair FROM skip GROUP BY pair HAVING count(DISTINCT rater) >= :skips)
+  AND p.question NOT IN (SELECT q.id FROM rater_optout o JOIN question q USING (category)
+                         WHERE o.rater = :rater)
 ORDER BY p.priority DESC, p.draw_order
 LIMIT :window
 """
@@ -372,6 +371,13 @@ def skip(store: Store, screen: Screen, reason: str, note: str) -> None:
         )
         body = {"rater": screen.rater, "pair": screen.pair, "reason": reason}
         store.log(conn, "skip", skip_id, body)
+
+
+def pairs_done(store: Store, rater: Rater) -> int:
+    """How many pairs a rater finished."""
+    return _count(
+        store.conn, "SELECT count(*) FROM assignment WHERE rater = ? AND state = 'done'", rater
+    )
 
 
 def progress(store: Store, rater: Rater, settings: AssignmentSection) -> Progress:

@@ -8,6 +8,7 @@ listed by `evenhand blind-check`.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,6 +25,7 @@ from .store import Store
 from .study import Dimension, ProtocolSection, Settings
 
 MAX_COMMENT = 5_000
+OPEN_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class RatingRoom:
     def __init__(self, store: Store, live: LiveSettings) -> None:
         self._store = store
         self._live = live
+        self._open: dict[str, tuple[float, int, int]] = {}
         self._pair = lru_cache(maxsize=256)(lambda pair_id: library.pair(store, pair_id))
         self._protocol = lru_cache(maxsize=16)(lambda version: study.protocol(store, version))
 
@@ -54,7 +57,7 @@ class RatingRoom:
 
     def _shown(self, rater: Rater, screen: Screen | Empty, have: Have) -> dict[str, Any]:
         if isinstance(screen, Empty):
-            return self._empty(rater, screen)
+            return self._empty(screen)
         return self._screen(rater, screen, self._live.get(), have)
 
     def consent(self, rater: Rater, agreed: bool) -> dict[str, Any]:
@@ -179,10 +182,18 @@ class RatingRoom:
         return state
 
     def _progress(self, rater: Rater, settings: Settings) -> dict[str, int]:
-        progress = leases.progress(self._store, rater, settings.assignment)
-        return {"done": progress.done, "open": progress.open}
+        """Pairs done and open. What is open is counted anew now and then, not at every pair:
+        others' work moves it, but nobody waits for that, and counting walks the whole study.
+        """
+        done = leases.pairs_done(self._store, rater)
+        counted, open_then, done_then = self._open.get(rater.id, (-OPEN_SECONDS, 0, 0))
+        if time.monotonic() - counted >= OPEN_SECONDS or done < done_then:
+            progress = leases.progress(self._store, rater, settings.assignment)
+            self._open[rater.id] = (time.monotonic(), progress.open, progress.done)
+            return {"done": progress.done, "open": progress.open}
+        return {"done": done, "open": max(0, open_then - (done - done_then))}
 
-    def _empty(self, rater: Rater, empty: Empty) -> dict[str, Any]:
+    def _empty(self, empty: Empty) -> dict[str, Any]:
         settings = self._live.get()
         return {
             "state": "empty",
@@ -192,7 +203,7 @@ class RatingRoom:
             "until": empty.until,
             "title": settings.study.title,
             "contact": settings.study.contact,
-            "progress": self._progress(rater, settings),
+            "progress": {"done": empty.done, "open": 0},
         }
 
 

@@ -18,17 +18,19 @@ ARGUMENTS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
-# From the click to the frame after the first change inside the watched element.
+# From the click to the end of the first frame that shows another pair's reply.
 CLICK = """
 async ([button, watched]) => {
-  const target = document.querySelector(watched);
-  const before = target.innerText;
+  const shown = () => {
+    const found = /Reply (\\d+)-/.exec(document.querySelector(watched)?.textContent || '');
+    return found && found[1];
+  };
+  const before = shown();
   const start = performance.now();
   document.querySelector(button).click();
-  while (target.innerText === before || !target.isConnected) {
+  for (let now = before; now === before || now === null; now = shown()) {
     await new Promise((next) => requestAnimationFrame(next));
     if (performance.now() - start > 10000) throw new Error('nothing changed');
-    if (!target.isConnected) break;
   }
   await new Promise((next) => requestAnimationFrame(next));
   return performance.now() - start;
