@@ -44,3 +44,12 @@ def new_study(tmp_path: Path) -> Iterator[MakeStudy]:
     yield make
     for study in made:
         study.close()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests last.
+
+    Playwright keeps an event loop running in this thread from its start to its end, and tests
+    that start a loop of their own would trip over it.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
