@@ -16,7 +16,7 @@ import orjson
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware.exceptions import ExceptionMiddleware
@@ -319,12 +319,6 @@ def _told(_request: Request, error: Exception) -> Response:
         message = "Nothing was saved: the study's storage is not writable. Try again in a moment."
         return _problem("not_saved", message, 503)
     return _problem("failed", "That did not work; try again.", 500)
-
-
-def _invalid(error: ValidationError) -> Response:
-    """Which field and why; what was sent is not repeated."""
-    told = "; ".join(f"{'.'.join(str(p) for p in e['loc'])}: {e['msg']}" for e in error.errors())
-    return _problem("invalid", str(_whole(told))[:200], 422)
 
 
 def _failed(_request: Request, _error: Exception) -> Response:

@@ -231,9 +231,13 @@ def draft(store: Store, screen_id: str) -> str:
 
 
 def import_key(label: Label) -> str:
-    """What makes an imported vote the same vote: rater, question, models, turn, dimension."""
+    """What makes an imported vote the same vote: rater, layer, question, models, turn, dimension.
+
+    With the layer: a rater's adjudicated label stands beside their own vote.
+    """
     return stable_id(
         "imported vote",
+        label.layer,
         label.source_id,
         label.key.benchmark,
         label.key.question_id,

@@ -8,6 +8,7 @@ Nothing in the result refers to anything outside the page.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from html import escape
@@ -65,6 +66,15 @@ def _message(message: Message, plain: bool) -> str:
 def plain_needed(texts: Sequence[str]) -> bool:
     """Must these texts be shown plain? One long text makes its whole pair plain."""
     return any(len(text) > MARKDOWN_LIMIT for text in texts)
+
+
+def render_prose(text: str) -> str:
+    """HTML of the owner's own text, where a single line break is only how the file was typed.
+
+    Model text keeps its breaks; a study.toml is wrapped by hand.
+    """
+    joined = re.sub(r"(?<=\S)\n(?=[^\s\-*+#>|\d`])", " ", text.strip())
+    return render_markdown(joined)
 
 
 @lru_cache(maxsize=1024)

@@ -11,7 +11,7 @@ import hashlib
 import sqlite3
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,7 @@ from .library import Added
 from .readers import Found, Problem, Source, Where, sources
 from .records import (
     INLINE,
+    OVERALL,
     Answer,
     Label,
     Question,
@@ -91,12 +92,14 @@ def import_paths(
     verdicts: VerdictSink,
     *,
     benchmark: str | None = None,
+    dimensions: Collection[str] = (),
     progress: Callable[[str, int], None] = lambda _name, _count: None,
 ) -> Account:
     """Read everything under the paths into the store.
 
     A path that does not exist is refused before anything is read. Each file is stored in
     short transactions; killing the program leaves a study that the next import completes.
+    Labels on a dimension that is not among `dimensions` (if any are given) get a note.
 
     Raises:
         UsageError: a path does not exist.
@@ -108,7 +111,7 @@ def import_paths(
         todo += sources(path, benchmark or _benchmark_of_labels(store, path))
     account = Account()
     for source in sorted(todo, key=lambda s: s.phase):
-        _import_file(store, source, verdicts, account, progress)
+        _import_file(store, source, verdicts, account, dimensions, progress)
     return account
 
 
@@ -125,6 +128,7 @@ def _import_file(
     source: Source,
     verdicts: VerdictSink,
     account: Account,
+    dimensions: Collection[str],
     progress: Callable[[str, int], None],
 ) -> None:
     account.files.append((source, source.kind))
@@ -132,8 +136,10 @@ def _import_file(
         account.problems.append(Problem(source.where, "", source.note, warning=True))
         return
     before = account.added
-    answers = _AnswerSets()
-    labels = _Labels(store, verdicts, account)
+    # A folder of answers means every pair of them; a file of pairs means just those pairs,
+    # since they may be a drawn sample.
+    answers = _AnswerSets(every_pair=source.kind == "model answers")
+    labels = _Labels(store, verdicts, account, dimensions)
     done = 0
     for batch in _batches(source.reader(source.path, source.name, source.benchmark)):
         with store.write() as conn:
@@ -188,11 +194,14 @@ def _add_plain(
 class _AnswerSets:
     """The answers of one file, held until it ends: a model version is a whole set."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, every_pair: bool) -> None:
+        self._every_pair = every_pair
+        self._lines: dict[Where, list[str]] = {}
         self._sets: dict[tuple[str, str], dict[str, tuple[Where, Answer]]] = {}
 
     def add(self, where: Where, answer: Answer) -> Added | Problem:
         """MERGED for a repeat within the file; NEW answers are only counted when stored."""
+        self._lines.setdefault(where, []).append(answer.id)
         known = self._sets.setdefault((answer.key.benchmark, answer.model), {})
         question = Question(answer.key).id
         if question not in known:
@@ -209,7 +218,7 @@ class _AnswerSets:
         )
 
     def store(self, store: Store, account: Account) -> None:
-        """Store every set, then make the pairs that became possible."""
+        """Store every set, then make the pairs that the file means."""
         for (benchmark, model), held in self._sets.items():
             with store.write() as conn:
                 known: list[Answer] = []
@@ -227,7 +236,14 @@ class _AnswerSets:
             account.merged["answers"] += repeats
         if self._sets:
             with store.write() as conn:
-                account.pairs_added += library.build_pairs(conn, store.study_id)
+                account.pairs_added += library.build_pairs(conn, store.study_id, self._wanted())
+
+    def _wanted(self) -> Callable[[Answer, Answer], bool]:
+        if self._every_pair:
+            ours = {answer_id for line in self._lines.values() for answer_id in line}
+            return lambda one, other: one.id in ours or other.id in ours
+        listed = {frozenset(line) for line in self._lines.values()}
+        return lambda one, other: frozenset((one.id, other.id)) in listed
 
 
 def _unusable(conn: sqlite3.Connection, where: Where, answer: Answer) -> Problem | None:
@@ -263,7 +279,15 @@ def _empty(where: Where, answer: Answer) -> list[Problem]:
 class _Labels:
     """The labels of one file: bound to pairs, then votes here and verdicts to the sink."""
 
-    def __init__(self, store: Store, verdicts: VerdictSink, account: Account) -> None:
+    def __init__(
+        self,
+        store: Store,
+        verdicts: VerdictSink,
+        account: Account,
+        dimensions: Collection[str],
+    ) -> None:
+        self._known = {*dimensions, OVERALL} if dimensions else set[str]()
+        self._turns: dict[str, int | None] = {}
         self._store = store
         self._study = store.study_id
         self._sink = verdicts
@@ -278,6 +302,9 @@ class _Labels:
         kind = "votes" if label.source_kind is SourceKind.RATER else "verdicts"
         self._account.read[kind] += 1
         label = label.canonical()
+        if problem := self._off(conn, where, label):
+            self._account.take(kind, problem)
+            return
         names = (label.key.benchmark, label.key.question_id, label.model_a, label.model_b)
         try:
             if names not in self._bound:
@@ -289,6 +316,29 @@ class _Labels:
             return
         bound = BoundLabel(where, label, self._bound[names])
         (self._votes if kind == "votes" else self._verdicts).append(bound)
+
+    def _off(self, conn: sqlite3.Connection, where: Where, label: Label) -> Problem | None:
+        """A turn that the question does not have; a note on a dimension seen for the first time."""
+        question = Question(label.key).id
+        if question not in self._turns:
+            row = conn.execute(
+                "SELECT json_array_length(turns) FROM question WHERE id = ?", (question,)
+            ).fetchone()
+            self._turns[question] = row[0] if row else None
+        turns = self._turns[question]
+        if turns is not None and label.turn > turns:
+            return Problem(where, "turn", f"found {label.turn}, the question has {turns}")
+        if self._known and label.dimension not in self._known:
+            self._known.add(label.dimension)
+            self._account.problems.append(
+                Problem(
+                    where,
+                    "dimension",
+                    f"{label.dimension!r} is not one of this study's; it gets a report of its own",
+                    warning=True,
+                )
+            )
+        return None
 
     def store_votes(self, conn: sqlite3.Connection) -> None:
         """Store the batch's votes; a repeat inside the file is named, not only counted."""

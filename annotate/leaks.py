@@ -6,12 +6,12 @@ listed; the study keeps them (and says so) or excludes their pairs.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from . import library
-from .records import Turn
+from .records import turns_from_json
 from .store import Store
 from .study import AssignmentSection
 
@@ -28,18 +28,28 @@ class Mention:
     word: str
 
 
-def patterns(names: Iterable[str]) -> re.Pattern[str] | None:
-    """Matches any of the names, or a family word in one ("claude" of "claude-v1").
+# Parts of names that say what a model is for, and are words of every text.
+GENERIC = {
+    "alpha", "assistant", "base", "beta", "chat", "code", "coder", "distill", "instruct", "large",
+    "lite", "math", "medium", "micro", "mini", "model", "nano", "open", "plus", "preview", "pro",
+    "sft", "small", "text", "tiny", "turbo", "ultra", "vision",
+}  # fmt: skip
+MAKERS = ("Anthropic", "ChatGPT", "DeepMind", "OpenAI")
 
-    Numbers and short parts of a name ("v1", "13b") are no family: they match everywhere.
+
+def patterns(names: Iterable[str]) -> re.Pattern[str] | None:
+    """Matches any of the names, a family word in one ("claude" of "claude-v1"), or a maker.
+
+    Numbers, parts under three letters and generic parts ("chat", "instruct") are no family.
     """
     words: set[str] = set()
     for name in names:
         words.add(name)
-        words |= {part for part in re.split(r"[^A-Za-z]+", name) if len(part) >= 4}
+        parts = re.split(r"[^A-Za-z]+", name)
+        words |= {part for part in parts if len(part) >= 3 and part.lower() not in GENERIC}
     if not words:
         return None
-    longest_first = sorted(words, key=lambda w: (-len(w), w))
+    longest_first = sorted({*words, *MAKERS}, key=lambda w: (-len(w), w))
     inner = "|".join(re.escape(word) for word in longest_first)
     return re.compile(rf"(?<![\w])(?:{inner})(?![\w])", re.IGNORECASE)
 
@@ -50,24 +60,37 @@ def scan(store: Store) -> Iterator[Mention]:
     pattern = patterns(names)
     if pattern is None:
         return
-    found: dict[str, tuple[str, ...]] = {}
-    for pair in library.pairs(store, excluded=True):
-        parts = (
-            ("question", pair.question.turns),
-            (f"answer of {pair.a.model}", pair.a.turns),
-            (f"answer of {pair.b.model}", pair.b.turns),
-        )
-        for where, turns in parts:
-            key = f"{pair.question.id}|{where}|{hash(turns)}"
-            if key not in found:
-                found[key] = _words(pattern, turns or ())
-            for word in found[key]:
-                yield Mention(pair.id, pair.question.key.question_id, where, word)
+    with store.snapshot() as conn:
+        asked = _found(pattern, conn.execute("SELECT id, turns FROM question"))
+        answered = _found(pattern, conn.execute("SELECT id, turns FROM answer"))
+        if not asked and not answered:
+            return
+        rows = conn.execute(
+            "SELECT p.id, q.id, q.question_id, p.answer_a, p.model_a, p.answer_b, p.model_b"
+            " FROM pair p JOIN question q ON q.id = p.question WHERE p.answer_a IS NOT NULL"
+        ).fetchall()
+    for pair, question, number, answer_a, model_a, answer_b, model_b in rows:
+        for where, words in (
+            ("question", asked.get(question, ())),
+            (f"answer of {model_a}", answered.get(answer_a, ())),
+            (f"answer of {model_b}", answered.get(answer_b, ())),
+        ):
+            for word in words:
+                yield Mention(pair, number, where, word)
 
 
-def _words(pattern: re.Pattern[str], turns: tuple[Turn, ...]) -> tuple[str, ...]:
-    text = "\n".join(message.content for turn in turns for message in turn)
-    return tuple(sorted({match.group(0) for match in pattern.finditer(text)}))
+def _found(
+    pattern: re.Pattern[str], rows: Iterable[tuple[str, str | None]]
+) -> dict[str, tuple[str, ...]]:
+    """Row id → the words found in its texts, for rows where any was."""
+    found = {}
+    for row_id, turns in rows:
+        if turns:
+            messages = (m.content for turn in turns_from_json(json.loads(turns)) for m in turn)
+            words = {match.group(0) for match in pattern.finditer("\n".join(messages))}
+            if words:
+                found[row_id] = tuple(sorted(words))
+    return found
 
 
 def apply_policy(store: Store, settings: AssignmentSection) -> int:

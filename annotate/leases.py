@@ -50,6 +50,7 @@ class Empty:
     done: int
     leased_by_others: int = 0
     until: str | None = None
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +333,8 @@ def hold(conn: sqlite3.Connection, screen: Screen, settings: AssignmentSection) 
                 " are kept, please go on with the next pair"
             )
         conn.execute("UPDATE assignment SET state = 'leased' WHERE id = ?", (screen.assignment,))
+    elif state == "skipped":
+        raise LeaseLost("that pair was skipped and stays set aside; go on with the one on screen")
     elif state != "leased":
         raise LeaseLost("this pair is closed; reload the page to go on with the next one")
     _renew(conn, screen.assignment, settings)
@@ -422,7 +425,7 @@ def _why_empty(conn: sqlite3.Connection, rater: Rater, settings: AssignmentSecti
     ).fetchone()[0]
     if full and done + skipped < total:
         return Empty("not_eligible", done)
-    return Empty("done", done)
+    return Empty("done", done, skipped=skipped)
 
 
 def _count(conn: sqlite3.Connection, sql: str, rater: Rater | None = None) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -205,8 +205,12 @@ def _set_hash(hashes: dict[str, str | None]) -> str:
     return digest(sorted(hashes.items()))
 
 
-def build_pairs(conn: sqlite3.Connection, study_id: str) -> int:
-    """Make every missing pair of two stored answers to one question; returns how many.
+def build_pairs(
+    conn: sqlite3.Connection,
+    study_id: str,
+    wanted: Callable[[Answer, Answer], bool] = lambda _one, _other: True,
+) -> int:
+    """Make every missing pair of two stored answers that is wanted; returns how many.
 
     A label-only pair of the same two names is superseded by the pair with text, so that its
     votes and verdicts follow; it waits where two versions of a model could be meant.
@@ -219,7 +223,7 @@ def build_pairs(conn: sqlite3.Connection, study_id: str) -> int:
     for question, answers in by_question.items():
         for index, (one_row, one) in enumerate(answers):
             for other_row, other in answers[index + 1 :]:
-                if (one.model, one.hash) == (other.model, other.hash):
+                if (one.model, one.hash) == (other.model, other.hash) or not wanted(one, other):
                     continue
                 pair = Pair.of(one, other)
                 if pair.id in existing:
@@ -312,15 +316,12 @@ def pairs(
     *,
     limit: int | None = None,
     ids: Iterable[str] | None = None,
-    excluded: bool = False,
 ) -> Iterator[StoredPair]:
-    """Every pair that has text, in plan order (priority, then draw); excluded ones if asked.
+    """Every pair that has text and is not excluded, in plan order (priority, then draw).
 
     Streams: memory does not grow with the study.
     """
-    sql = _PAIR_SQL + " WHERE p.answer_a IS NOT NULL"
-    if not excluded:
-        sql += " AND p.excluded IS NULL"
+    sql = _PAIR_SQL + " WHERE p.answer_a IS NOT NULL AND p.excluded IS NULL"
     parameters: list[object] = []
     if ids is not None:
         wanted = list(ids)

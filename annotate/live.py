@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from . import leases
+from . import leaks, leases
 from .errors import EvenhandError
 from .study import SETTINGS_NAME, Settings, Study, apply_settings, load_settings
 
@@ -41,7 +41,10 @@ class LiveSettings:
                 try:
                     fresh = load_settings(self._study.folder)
                     apply_settings(self._study.store, fresh)
-                    if fresh.assignment.overlap > self._current.assignment.overlap:
+                    before = self._current.assignment
+                    if fresh.assignment.identity_leaks != before.identity_leaks:
+                        leaks.apply_policy(self._study.store, fresh.assignment)
+                    if fresh.assignment.overlap > before.overlap:
                         leases.prepare(self._study.store, fresh.assignment)
                     self._current, self.error = fresh, ""
                 except (EvenhandError, OSError) as error:

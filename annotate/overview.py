@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import median
 
 from . import seats
 from .store import Store
@@ -28,7 +29,9 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class RaterRow:
-    """One invited rater's work. `left_share` is the share of decided votes for the left."""
+    """One invited rater's work: `left` of `decided` votes went to the answer on the left;
+    `shown_ab` finished pairs had the canonically first model on the left.
+    """
 
     name: str
     group: str
@@ -126,4 +129,4 @@ def _median_seconds(store: Store, rater: str) -> float | None:
             (rater,),
         )
     ]
-    return None if not times else times[len(times) // 2] / 1000
+    return None if not times else median(times) / 1000

@@ -10,9 +10,9 @@ import hashlib
 import json
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 
 class Outcome(StrEnum):
@@ -289,12 +289,15 @@ class Label:
     status: Status = Status.OK
     reason: str = ""
     comment: str = ""
-    extra: dict[str, Any] = field(default_factory=dict)
+    games: tuple[Outcome | None, Outcome | None] | None = None
+    """A judge's outcomes with `model_a` first and with `model_b` first (None: failed), where
+    a file has both; then `value` is left to the judge's own pair rule."""
 
     def canonical(self) -> Label:
         """The same label with the models in canonical (alphabetical) order."""
         if self.model_a <= self.model_b:
             return self
+        turned = [None if game is None else mirrored(game) for game in self.games or ()]
         return Label(
             key=self.key,
             model_a=self.model_b,
@@ -310,7 +313,8 @@ class Label:
             status=self.status,
             reason=self.reason,
             comment=self.comment,
-            extra=self.extra,
+            # With the names exchanged, the game with the other model first is the first one.
+            games=None if self.games is None else (turned[1], turned[0]),
         )
 
 

@@ -173,7 +173,7 @@ class RatingRoom:
             "draft": ballots.draft(self._store, screen.id),
             "comments": protocol.comments,
             "skip_reasons": list(protocol.skip_reasons),
-            "instructions": display.render_markdown(protocol.instructions.strip()),
+            "instructions": display.render_prose(protocol.instructions),
             "title": settings.study.title,
             "contact": settings.study.contact,
         }
@@ -199,6 +199,7 @@ class RatingRoom:
             "state": "empty",
             "reason": empty.reason,
             "done": empty.done,
+            "skipped": empty.skipped,
             "leased_by_others": empty.leased_by_others,
             "until": empty.until,
             "title": settings.study.title,
@@ -213,9 +214,9 @@ def _consent_page(settings: Settings) -> dict[str, Any]:
         "state": "consent",
         "title": settings.study.title,
         "contact": settings.study.contact,
-        "instructions": display.render_markdown(protocol.instructions.strip()),
-        "consent": display.render_markdown(protocol.consent.strip()),
-        "notice": display.render_markdown(protocol.content_notice.strip()),
+        "instructions": display.render_prose(protocol.instructions),
+        "consent": display.render_prose(protocol.consent),
+        "notice": display.render_prose(protocol.content_notice),
         "dimensions": [_words(d) for d in protocol.dimensions],
     }
 
@@ -281,5 +282,5 @@ def _words(dimension: Dimension) -> dict[str, str]:
         "right": dimension.b,
         "tie": dimension.tie,
         "both_bad": dimension.both_bad,
-        "rubric": display.render_markdown(dimension.rubric.strip()) if dimension.rubric else "",
+        "rubric": display.render_prose(dimension.rubric) if dimension.rubric else "",
     }

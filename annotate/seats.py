@@ -28,20 +28,29 @@ class Rater:
     status: str
 
 
-def invite(store: Store, name: str, group: str = "rater", kind: str = "invited") -> Rater:
+def invite(store: Store, name: str, group: str | None = None, kind: str = "invited") -> Rater:
     """Add a rater, or return the one of that name (inviting twice gives the same link).
 
+    `group` is "rater" unless said otherwise; a rater's group cannot change, since reports
+    are by group and votes may have been cast.
+
     Raises:
-        UsageError: the name is empty or too long.
+        UsageError: the name is empty or too long, or belongs to a rater of another group.
     """
     name = name.strip()
     if not 1 <= len(name) <= 200:
         raise UsageError(f"rater name: found {len(name)} characters, expected 1 to 200")
     found = store.conn.execute("SELECT rater FROM rater_person WHERE name = ?", (name,)).fetchone()
     if found:
-        return rater(store, found[0])
+        known = rater(store, found[0])
+        if group not in (None, known.group):
+            raise UsageError(
+                f"{name} is in group {known.group} already, found {group}; leave --group out, or"
+                " invite under another name"
+            )
+        return known
     with store.write() as conn:
-        rater_id = add_rater(store, conn, group=group, kind=kind, label=None)
+        rater_id = add_rater(store, conn, group=group or "rater", kind=kind, label=None)
         conn.execute("INSERT INTO rater_person (rater, name) VALUES (?, ?)", (rater_id, name))
     return rater(store, rater_id)
 

@@ -122,11 +122,6 @@ class Store:
                 with contextlib.suppress(ValueError):  # another thread was quicker
                     self._opened.remove(entry)
 
-    @property
-    def db(self) -> Database:
-        """This thread's connection as a sqlite-utils database (reading, exports)."""
-        return Database(self.conn, execute_plugins=False)
-
     @contextlib.contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """One short `BEGIN IMMEDIATE` transaction; committed on leaving, else rolled back.

@@ -31,7 +31,7 @@ def verify(store: Store) -> Verification:
         pairs, pair_breaks = _pairs(conn)
         protocols, protocol_breaks = _protocols(conn)
         breaks += vote_breaks + _comments(conn) + pair_breaks + protocol_breaks
-        breaks += _texts(conn) + _leases(conn)
+        breaks += _texts(conn) + _people(conn) + _leases(conn)
     checked = {
         "events": chains.events,
         "removed bodies": chains.removed_bodies,
@@ -121,6 +121,38 @@ def _pairs(conn: sqlite3.Connection) -> tuple[int, list[str]]:
         if Pair(key, a, b).id != pair_id:
             breaks.append(f"pair {pair_id} (question {question}): does not match its answers")
     return count, breaks
+
+
+# Rows that must equal what their event recorded, as JSON objects of the same keys.
+RECORDED = {
+    "rater": "SELECT id, json_object('group', rater_group, 'kind', kind, 'label', label)"
+    " FROM rater",
+    "consent": "SELECT id, json_object('rater', rater, 'protocol', protocol,"
+    " 'agreed', json(iif(agreed, 'true', 'false'))) FROM consent",
+    "setting": "SELECT id, body FROM setting",
+    "skip": "SELECT id, json_object('rater', rater, 'pair', pair, 'reason', reason) FROM skip",
+}
+
+
+def _people(conn: sqlite3.Connection) -> list[str]:
+    """Raters, consents, settings and skips against their events."""
+    breaks = []
+    for kind, sql in RECORDED.items():
+        logged = dict(
+            conn.execute(
+                "SELECT e.subject, b.body FROM event e LEFT JOIN event_body b ON b.hash = e.hash"
+                " WHERE e.kind = ?",
+                (kind,),
+            ).fetchall()
+        )
+        for row_id, row in conn.execute(sql):
+            body = logged.pop(row_id, "")
+            if body == "":
+                breaks.append(f"{kind} {row_id}: stands in the table but not in the event log")
+            elif body is not None and json.loads(body) != json.loads(row):
+                breaks.append(f"{kind} {row_id}: changed since it was recorded")
+        breaks += [f"{kind} {row_id}: was logged but is gone" for row_id in logged]
+    return breaks
 
 
 def _texts(conn: sqlite3.Connection) -> list[str]:

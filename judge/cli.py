@@ -95,6 +95,7 @@ def import_(study: Path, paths: tuple[Path, ...], benchmark: str | None) -> None
             paths,
             verdict_sink(opened.store),
             benchmark=benchmark,
+            dimensions=[d.name for d in opened.settings.protocol.dimensions],
             progress=progress,
         )
         _print_account(account)
@@ -123,9 +124,9 @@ def serve(study: Path, host: str, port: int, root_path: str, open_browser: bool)
 @main.command()
 @STUDY
 @click.argument("names", nargs=-1, required=True)
-@click.option("--group", default="rater", show_default=True, help="Rater group in reports.")
+@click.option("--group", help='Rater group in reports; default: "rater".')
 @click.option("--url", help="Address that raters reach; default: the running server's.")
-def invite(study: Path, names: tuple[str, ...], group: str, url: str | None) -> None:
+def invite(study: Path, names: tuple[str, ...], group: str | None, url: str | None) -> None:
     """Invite raters by name and print their links (the same link each time).
 
     \b

@@ -29,6 +29,10 @@ from .views import comparison_words, turn_words
 
 REFRESH_SECONDS = 20
 LIVE_RESAMPLES = 2_000
+LEGEND = (
+    "Ties and both-bad count as one category here. kappa* is chance-corrected agreement: 1 always"
+    " the same, 0 as by chance. Intervals resample questions. The report has the rest."
+)
 
 
 def mount(app: FastAPI, study: Study, sessions: Sessions, live: LiveSettings) -> None:
@@ -124,9 +128,11 @@ def _progress(progress: overview.Progress, overlap: int) -> str:
         for value, name in cards
     )
     return (
-        f'<div class="c-cards">{tiles}</div>'
         f'<div class="c-bar" role="progressbar" aria-valuenow="{share:.0f}" aria-valuemin="0"'
-        f' aria-valuemax="100"><i style="inline-size:{share:.1f}%"></i></div>'
+        f' aria-valuemax="100" aria-label="ratings finished">'
+        f'<i style="inline-size:{share:.1f}%"></i></div>'
+        f'<p class="c-muted">{share:.0f} % of the ratings are finished.</p>'
+        f'<div class="c-cards">{tiles}</div>'
     )
 
 
@@ -134,8 +140,8 @@ def _raters(rows: Sequence[overview.RaterRow]) -> str:
     if not rows:
         return '<p class="c-empty">Nobody is invited yet: evenhand invite STUDY NAME…</p>'
     return _table(
-        ("rater", "group", "#pairs", "#votes", "#first left : right", "#chose left", "#median s",
-         "last vote"),
+        ("rater", "group", "#pairs", "#votes", "#A shown left : right", "#chose left", "#median s",
+         "last vote (UTC)"),
         (
             (
                 row.name,
@@ -160,21 +166,24 @@ def _agreement(report: Report) -> str:
             if not lines:
                 continue
             parts.append(
-                f'<p class="c-muted">{escape(dimension.dimension)} · {escape(block.population)}</p>'
+                f"<h3>{escape(dimension.dimension.capitalize())}"
+                f" <small>{escape(block.population)}</small></h3>"
             )
             parts.append(
                 _table(
                     ("who", "turn", "#agree", "#share", "#95 % interval", "#kappa*"),
-                    (_line(line) for line in lines),
+                    (_line(line, block.simulated) for line in lines),
                 )
             )
+    if parts:
+        parts.append(f'<p class="c-muted">{LEGEND}</p>')
     return "".join(parts) or '<p class="c-empty">No two votes on one pair yet.</p>'
 
 
-def _line(line: Line) -> tuple[str, ...]:
+def _line(line: Line, simulated: bool) -> tuple[str, ...]:
     agreement = line.agreement
     return (
-        comparison_words(line.comparison, line.judge),
+        comparison_words(line.comparison, line.judge, simulated=simulated),
         turn_words(line.turn),
         f"{agreement.numerator:,} / {agreement.denominator:,}",
         _share(agreement.value),
@@ -196,12 +205,13 @@ def _interval(estimate: Estimate) -> str:
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table; heads that begin with # are numbers and stand at the end of their column."""
     numeric = [head.startswith("#") for head in heads]
+    names = [head.removeprefix("#") for head in heads]
 
     def cells(tag: str, values: Sequence[str]) -> str:
         return "".join(
-            f"<{tag}{' class=n' if is_number else ''}>{escape(value.removeprefix('#'))}</{tag}>"
+            f"<{tag}{' class=n' if is_number else ''}>{escape(value)}</{tag}>"
             for value, is_number in zip(values, numeric, strict=True)
         )
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    return f'<div class="c-wrap"><table><tr>{cells("th", heads)}</tr>{body}</table></div>'
+    return f'<div class="c-wrap"><table><tr>{cells("th", names)}</tr>{body}</table></div>'

@@ -8,7 +8,8 @@ from pathlib import Path
 from annotate import seats
 from annotate.errors import DataError
 from annotate.importer import import_paths
-from annotate.study import SETTINGS_NAME, init
+from annotate.library import counts
+from annotate.study import SETTINGS_NAME, init, open_study
 
 from .verdict_import import verdict_sink
 
@@ -20,9 +21,11 @@ def ensure_demo(folder: Path) -> bool:
 
     An interrupted start is completed by the next: importing twice adds nothing.
     """
-    if (folder / SETTINGS_NAME).exists():
+    known = (folder / SETTINGS_NAME).exists()
+    study = open_study(folder) if known else init(folder, TITLE)
+    if known and counts(study.store)["pairs"]:
+        study.close()
         return False
-    study = init(folder, TITLE)
     account = import_paths(
         study.store, [sample_path()], verdict_sink(study.store), benchmark="sample"
     )

@@ -65,7 +65,10 @@ def to_markdown(report: Report) -> str:
             undefined, marks = _undefined_comparisons(block), _marks(block)
             out += [f"- {_escaped(line)}" for line in undefined.values()]
             rows = [
-                (comparison_words(line.comparison, line.judge), *_cells(line, marks))
+                (
+                    comparison_words(line.comparison, line.judge, simulated=block.simulated),
+                    *_cells(line, marks),
+                )
                 for line in block.lines
                 if (line.comparison, line.judge) not in undefined
             ]
@@ -168,7 +171,7 @@ def _block_text(block: Block) -> Iterator[str]:
         if key in undefined:
             yield from _wrapped(undefined[key], first="  ", rest="    ")
             continue
-        yield f"  {comparison_words(*key)}"
+        yield f"  {comparison_words(*key, simulated=block.simulated)}"
         yield from (f"    {_aligned(_cells(line, marks), widths)}" for line in lines)
     for remark in _remarks(block):
         yield from _wrapped(remark, first="    ", rest="      ")
@@ -181,7 +184,8 @@ def _undefined_comparisons(block: Block) -> dict[tuple[str, str], str]:
         lines = list(group)
         if all(line.agreement.value is None for line in lines):
             first = lines[0].agreement
-            words = f"{comparison_words(*key)}: undefined: {first.reason}"
+            named = comparison_words(*key, simulated=block.simulated)
+            words = f"{named}: undefined: {first.reason}"
             if first.excluded:
                 words += f" ({_tallied(first.excluded)})"
             result[key] = words
@@ -234,7 +238,7 @@ def _remarks(block: Block) -> list[str]:
         # Of each comparison the first line of S1 covers the most turns.
         first = line.setup == "S1" and line.turn == block.lines[0].turn
         if first and line.agreement.value is not None and line.agreement.excluded:
-            named = comparison_words(line.comparison, line.judge)
+            named = comparison_words(line.comparison, line.judge, simulated=block.simulated)
             tallied = _tallied(line.agreement.excluded)
             remarks.append(f"votes in no row of {named}, {turn_words(line.turn)}: {tallied}")
     return remarks

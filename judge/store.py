@@ -254,7 +254,8 @@ class VerdictStore:
         rows = self.store.conn.execute(
             "SELECT coalesce(p.superseded_by, p.id) AS unit_id, q.question_id, q.category,"
             " p.model_a, p.model_b, pv.turn, pv.dimension, r.name AS source_id,"
-            ' pv.replicate AS occurrence, pv.outcome AS value, pv.status, pv.orders AS "order",'
+            " pv.replicate AS occurrence, pv.outcome AS value, pv.status, pv.orders,"
+            " 'unknown' AS \"order\","
             " pv.reason, q.benchmark"
             " FROM pair_verdict pv JOIN judge_run r ON r.id = pv.run"
             " JOIN pair p ON p.id = pv.pair JOIN question q ON q.id = p.question"

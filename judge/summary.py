@@ -305,7 +305,8 @@ def _judge_counts(judge: str, rows: pd.DataFrame) -> JudgeCounts:
 
 def _notes(votes: Votes, counts: VoteCounts, lines: list[Line]) -> tuple[str, ...]:
     notes = []
-    if (votes.rows["layer"] == Layer.SIMULATED).any():
+    simulated = bool((votes.rows["layer"] == Layer.SIMULATED).any())
+    if simulated:
         notes.append("simulated: a program made these votes; never quote them as people's")
     if counts.questions < INDICATIVE_BELOW:
         few = f"{counts.questions} question{'' if counts.questions == 1 else 's'}"
@@ -314,7 +315,7 @@ def _notes(votes: Votes, counts: VoteCounts, lines: list[Line]) -> tuple[str, ..
         thin: dict[str, list[str]] = {}
         for line in lines:
             if line.setup == S1 and 0 < line.agreement.clusters < INDICATIVE_BELOW:
-                words = views.comparison_words(line.comparison, line.judge)
+                words = views.comparison_words(line.comparison, line.judge, simulated=simulated)
                 thin.setdefault(words, []).append(views.turn_words(line.turn))
         notes.extend(
             f"indicative: {words} has fewer than {INDICATIVE_BELOW} questions ({', '.join(turns)})"
@@ -324,7 +325,7 @@ def _notes(votes: Votes, counts: VoteCounts, lines: list[Line]) -> tuple[str, ..
     notes.append(f"intervals resample questions, not raters: conditional on {raters}")
     if counts.both_bad:
         notes.append(f"S1 counts {counts.both_bad} both_bad votes as ties; S2 drops both")
-    protocols = sorted(set(votes.rows["protocol"]))
+    protocols = sorted(set(votes.rows["protocol"]) - {""})  # imported votes have none
     if len(protocols) > 1:
         notes.append(f"votes under {len(protocols)} protocol versions are pooled")
     if len(set(votes.rows["inclusion_probability"]) - {""}) > 1:

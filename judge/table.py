@@ -15,9 +15,12 @@ from .store import VerdictStore
 def tidy(store: Store) -> pd.DataFrame:
     """Judgments of everyone, one row each, with the columns of DESIGN §2.
 
+    `order` is one screen's (`ab`, `ba`, `unknown`); a pair verdict has none, and says in
+    `orders` whether both are behind it.
+
     Votes and verdicts are read in one snapshot, so a running study gives one moment.
     """
     verdicts = VerdictStore(store)
     with store.snapshot():
         rows = list(chain(ballots.judgments(store), verdicts.judgments()))
-    return pd.DataFrame(rows, columns=[*ballots.JUDGMENT_COLUMNS, "reason"])
+    return pd.DataFrame(rows, columns=[*ballots.JUDGMENT_COLUMNS, "orders", "reason"])

@@ -14,11 +14,11 @@ from annotate.errors import DataError
 from annotate.importer import BoundLabel, VerdictSink
 from annotate.library import Added
 from annotate.readers import Problem
-from annotate.records import Label, SourceKind, Status
+from annotate.records import Label, Outcome, SourceKind, Status
 from annotate.store import Store
 
 from .store import VerdictStore, add_pair_verdict
-from .verdicts import PairVerdict
+from .verdicts import PairVerdict, Verdict, combine
 
 CONFLICTS_SHOWN = 20
 
@@ -91,7 +91,7 @@ def _check(label: Label) -> None:
         raise DataError(f"{where}: source kind {label.source_kind}; expected judge")
     if not label.source_id:
         raise DataError(f"{where}: no judge named; expected source_id")
-    if label.status is Status.OK and label.value is None:
+    if label.status is Status.OK and label.value is None and label.games is None:
         raise DataError(f"{where}: status ok without a value; expected a, b, tie or both_bad")
 
 
@@ -127,7 +127,13 @@ def _add(
 
 def _pair_verdict(label: Label) -> PairVerdict:
     """A file's label as a pair verdict; a failure keeps its name as the reason."""
-    orders = "both" if label.extra.get("orders") == "both" else "unknown"
+    if label.games is not None:
+        return combine(*(_verdict(game) for game in label.games))
     if label.status is Status.OK:
-        return PairVerdict(Status.OK, label.value, label.reason, orders)
-    return PairVerdict(Status.INCOMPLETE, None, label.reason or label.status.value, orders)
+        return PairVerdict(Status.OK, label.value, label.reason, "unknown")
+    return PairVerdict(Status.INCOMPLETE, None, label.reason or label.status.value, "unknown")
+
+
+def _verdict(game: Outcome | None) -> Verdict:
+    """One game of a file; files do not say how a game failed."""
+    return Verdict(Status.API_ERROR) if game is None else Verdict(Status.OK, game)

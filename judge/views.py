@@ -123,9 +123,10 @@ def of_block(votes: Votes, verdicts: Mapping[str, pd.DataFrame]) -> list[View]:
     return views
 
 
-def comparison_words(comparison: str, judge: str) -> str:
-    """`human–human` or `judge … – human`."""
-    return "human–human" if comparison == HUMAN_HUMAN else f"judge {judge} – human"
+def comparison_words(comparison: str, judge: str, *, simulated: bool = False) -> str:
+    """`human–human` or `judge … – human`; simulated votes are never called human."""
+    who = "simulated" if simulated else "human"
+    return f"{who}–{who}" if comparison == HUMAN_HUMAN else f"judge {judge} – {who}"
 
 
 def turn_words(turn: int | None) -> str:

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
-from ..errors import DataError
 from ..records import Answer, Label, Question, Reference
 
 Record: TypeAlias = Question | Answer | Reference | Label
@@ -107,7 +106,3 @@ def _plain(message: str, found: object) -> str:
     short = shown if len(shown) <= 60 else shown[:57] + "…"
     text = message.removeprefix("Value error, ")
     return text if "found" in text else f"{text[0].lower()}{text[1:]}; found {short}"
-
-
-class WrongKind(DataError):
-    """The file is of another kind than the reader reads; the message names which."""

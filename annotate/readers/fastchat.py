@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field
 
@@ -17,13 +17,11 @@ from ..records import (
     OVERALL,
     Answer,
     Label,
-    Order,
     Outcome,
     Question,
     QuestionKey,
     Reference,
     SourceKind,
-    Status,
     assistant_turns,
     user_turns,
 )
@@ -151,12 +149,11 @@ WINNERS = {"model_1": Outcome.A, "model_2": Outcome.B, "tie": Outcome.TIE}
 
 
 def _pair_judgment(where: Where, line: PairJudgmentLine, benchmark: str) -> Read:
-    verdicts: list[str | None] = []
+    games: list[Outcome | None] = []
     for field, winner in (("g1_winner", line.g1_winner), ("g2_winner", line.g2_winner)):
         if winner not in (*WINNERS, "error"):
             return Problem(where, field, f"found {winner!r}, expected model_1, model_2, tie, error")
-        verdicts.append(WINNERS.get(winner))
-    value, status, reason = _combined(verdicts)
+        games.append(WINNERS.get(winner))
     judge = line.judge if isinstance(line.judge, str) else "/".join(line.judge)
     return Found(
         where,
@@ -168,20 +165,7 @@ def _pair_judgment(where: Where, line: PairJudgmentLine, benchmark: str) -> Read
             dimension=OVERALL,
             source_kind=SourceKind.JUDGE,
             source_id=judge,
-            value=value,
-            order=Order.AB,  # game 1 showed model_1 first; canonical() flips it
-            status=status,
-            reason=reason,
-            extra={"orders": "both", "games": verdicts},
+            value=None,
+            games=(games[0], games[1]),
         ),
     )
-
-
-def _combined(verdicts: list[Any]) -> tuple[Outcome | None, Status, str]:
-    """The pair rule of DESIGN §6 for two games in model terms (no both_bad in this format)."""
-    first, second = verdicts
-    if first is None or second is None:
-        return None, Status.INCOMPLETE, "error"
-    if first == second:
-        return first, Status.OK, ""
-    return Outcome.TIE, Status.OK, "inconsistent"

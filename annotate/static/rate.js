@@ -98,7 +98,7 @@
     const until = next.until ? new Date(next.until).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) : "";
     page(el("h1", {}, t(`empty_${next.reason}_title`)), el("p", {}, t(`empty_${next.reason}_text`, { ...next, until })),
       next.done ? el("div", { class: "eh-actions" },
-        el("button", { class: "eh-quiet", id: "eh-undo", onclick: undo }, t("undo"))) : null,
+        el("button", { class: "eh-quiet", id: "eh-undo", onclick: undo }, t("undo_last"))) : null,
       contact(next));
     if (next.reason === "all_leased" || next.reason === "nothing_imported") pollTimer = setTimeout(load, 20_000);
   }
@@ -171,7 +171,7 @@
         el("textarea", { id: "eh-comment", rows: 2, maxlength: 5000, placeholder: t("comment_placeholder"), "aria-label": t("comment"), oninput: keep })),
       el("div", { class: "eh-ask" },
         el("h2", { class: "eh-question", tabindex: "-1" }, words.question),
-        el("span", { class: "eh-step" }, `${t("turn_of", next)} · ${t("step_of", next.step)}`),
+        el("span", { class: "eh-step" }, el("span", { class: "eh-step-turn" }, `${t("turn_of", next)} · `), t("step_of", next.step)),
         el("span", { class: "eh-status", id: "eh-status" })),
       el("div", { class: "eh-choices", role: "group", "aria-label": words.question }, ...CHOICES.map((choice, index) =>
         el("button", { class: "eh-choice", "data-choice": choice, "aria-keyshortcuts": String(index + 1), onclick: () => press(choice) },
@@ -283,7 +283,7 @@
       el("input", { type: "radio", name: "eh-reason", value: reason, checked: index === 0 }), el("span", {}, reason)));
     const note = el("textarea", { rows: 2, maxlength: 5000, placeholder: t("skip_note"), "aria-label": t("skip_note") });
     const screen = state.screen;
-    const box = dialog(t("skip_title"), ...reasons, note, el("div", { class: "eh-actions" },
+    const box = dialog(t("skip_title"), el("p", { class: "eh-step", style: "white-space: normal" }, t("skip_text")), ...reasons, note, el("div", { class: "eh-actions" },
       el("button", { class: "eh-primary", id: "eh-skip-ok", onclick: () => {
         const reason = box.querySelector("input:checked").value;
         box.close();

@@ -197,7 +197,7 @@ def test_a_skipped_pair_takes_no_more_votes(new_study: MakeStudy) -> None:
     ada = join(study, "Ada")
     screen = screen_for(study, ada)
     leases.skip(study.store, screen, "I cannot judge this topic", "")
-    with pytest.raises(LeaseLost, match="closed"):
+    with pytest.raises(LeaseLost, match="skipped and stays set aside"):
         cast(study, ada, screen)
     assert votes(study.store) == 0
 

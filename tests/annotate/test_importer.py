@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from annotate import ballots, library
 from annotate.errors import UsageError
-from annotate.importer import Account
+from annotate.importer import Account, import_paths
 from annotate.records import QuestionKey
 from annotate.store import Store
 from annotate.verify import verify
@@ -398,3 +398,58 @@ def test_a_newer_reference_file_goes_before_an_inline_one(store: Store, tmp_path
     found = library.reference(store, key)
     assert found is not None
     assert found.turns == ("file",)
+
+
+def no_verdicts(_labels: object) -> list[Any]:
+    return []
+
+
+def test_a_file_of_pairs_makes_just_those_pairs(store: Store, tmp_path: Path) -> None:
+    """m1–m2 and m2–m3 were listed; m1–m3 would spoil a drawn sample."""
+    lines = [
+        {
+            "question_id": "q",
+            "turns": ["?"],
+            "answer_a": {"model": one, "turns": [one]},
+            "answer_b": {"model": other, "turns": [other]},
+        }
+        for one, other in (("m1", "m2"), ("m2", "m3"))
+    ]
+    path = write_lines(tmp_path / "pairs.jsonl", lines)
+    account = import_paths(store, [path], no_verdicts)
+    found = store.conn.execute("SELECT model_a, model_b FROM pair ORDER BY 1, 2").fetchall()
+    assert found == [("m1", "m2"), ("m2", "m3")]
+    assert account.pairs_added == 2
+    assert import_paths(store, [path], no_verdicts).added == 0
+
+
+def test_a_label_on_a_turn_that_is_not_there_is_refused(store: Store, tmp_path: Path) -> None:
+    pair = {
+        "question_id": 1,
+        "turns": ["?"],
+        "answer_a": {"model": "alder", "turns": ["a"]},
+        "answer_b": {"model": "birch", "turns": ["b"]},
+    }
+    path = write_lines(tmp_path / "b" / "pairs.jsonl", [pair])
+    import_paths(store, [path], no_verdicts)
+    label = {"judge": "expert_1", "question_id": 1, "model_a": "alder", "model_b": "birch",
+             "winner": "tie"}  # fmt: skip
+    lines = [label | {"turn": 3}, label | {"turn": 1, "dimension": "harmlesness"}]
+    path = write_lines(tmp_path / "b" / "votes.jsonl", lines)
+    account = import_paths(store, [path], no_verdicts, dimensions=["harmlessness"])
+    (refused,) = account.refused
+    assert str(refused) == "b/votes.jsonl:1: turn: found 3, the question has 1"
+    assert "'harmlesness' is not one of this study's" in str(account.warnings[0])
+    assert account.imported["votes"] == 1
+
+
+def test_an_adjudicated_label_stands_beside_the_same_persons_vote(
+    store: Store, tmp_path: Path
+) -> None:
+    label = {"judge": "expert_1", "question_id": 1, "model_a": "alder", "model_b": "birch",
+             "turn": 1}  # fmt: skip
+    lines = [label | {"winner": "tie"}, label | {"winner": "model_a", "layer": "adjudicated"}]
+    path = write_lines(tmp_path / "votes.jsonl", lines)
+    account = import_paths(store, [path], no_verdicts)
+    assert account.refused == []
+    assert account.imported["votes"] == 2

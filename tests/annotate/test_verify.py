@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from annotate import ballots, seats
+from annotate import ballots, leases, seats
 from annotate.records import Choice
 from annotate.store import Store
 from annotate.study import Study, open_study
@@ -149,6 +149,51 @@ def test_every_edit_behind_its_back_is_named(voted: Study, name: str) -> None:
     found = breaks(voted)
     assert any(expected in line for line in found), found
     assert all("\n" not in line for line in found)
+
+
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        ("UPDATE rater SET rater_group = 'author'", "rater"),
+        ("UPDATE consent SET agreed = 1 - agreed", "consent"),
+        ("UPDATE setting SET body = '{}'", "setting"),
+        ("DELETE FROM skip", "skip"),
+        ("UPDATE skip SET reason = 'another'", "skip"),
+        ('UPDATE question SET turns = \'[[{"content":"x","role":"user"}]]\'', "question 1"),
+        (
+            "DELETE FROM event_body WHERE hash IN (SELECT hash FROM event WHERE kind = 'vote')",
+            "its body is missing",
+        ),
+    ],
+)
+def test_edits_beside_the_votes_are_named_too(
+    new_study: MakeStudy, tmp_path: Path, statement: str, named: str
+) -> None:
+    study = new_study(2, turns=1)
+    ada = join(study, "Ada")
+    seats.give_consent(study.store, ada.id, study.settings.protocol.id, True)
+    leases.skip(study.store, screen_for(study, ada), "I cannot judge this topic", "")
+    cast(study, ada, screen_for(study, ada))
+    read_in(study.store, bench_folder(tmp_path / "b"))
+    assert breaks(study) == []
+    tamper(study.store.path, statement)
+    assert [line for line in breaks(study) if named in line]
+
+
+def test_a_chain_that_vanished_whole_is_named_by_those_who_came_later(voted: Study) -> None:
+    writers = voted.store.conn.execute("SELECT DISTINCT writer FROM event").fetchall()
+    later = open_study(voted.folder)
+    seats.invite(later.store, "Zoe")
+    later.close()
+    assert breaks(voted) == []
+    for (writer,) in writers:
+        tamper(
+            voted.store.path,
+            "DELETE FROM event_body WHERE hash IN"
+            f" (SELECT hash FROM event WHERE writer = '{writer}')",
+            f"DELETE FROM event WHERE writer = '{writer}'",
+        )
+    assert [line for line in breaks(voted) if "up to an event that is gone" in line]
 
 
 def test_removing_personal_data_breaks_nothing(voted: Study) -> None:

@@ -97,6 +97,9 @@ def test_checking_leaves_the_study_as_it_was(study: Study) -> None:
         (["vicuna-13b-v1.2"], "a 13b part, v1", []),
         (["llama-13b"], "llamas in Peru", []),
         (["m1"], "room m12 and m1", ["m1"]),
+        (["gpt-4"], "I am GPT, made by OpenAI", ["GPT", "OpenAI"]),
+        (["gpt-4"], "As ChatGPT I cannot", ["ChatGPT"]),
+        (["llama-2-chat", "smollm2-instruct"], "a chat to instruct", []),
     ],
 )
 def test_what_counts_as_a_name_in_a_text(names: list[str], text: str, words: list[str]) -> None:
