@@ -129,7 +129,8 @@ def record(
 def undo(store: Store, rater: str, settings: AssignmentSection, *, client_key: str = "") -> str:
     """Withdraw a rater's latest standing vote by a new row; returns the screen's id.
 
-    Its pair is opened again for them, in the order they saw. The same key again (a retry
+    Its pair is opened again for them, in the order they saw. Answers given to a pair before it
+    was skipped stay, as the page said: a skip is final. The same key again (a retry
     whose first answer was lost) withdraws nothing more.
 
     Raises:
@@ -145,7 +146,8 @@ def undo(store: Store, rater: str, settings: AssignmentSection, *, client_key: s
             return str(done[0])
         last = conn.execute(
             f"SELECT v.id, v.status, v.outcome, v.revision, v.screen FROM {STANDING}"
-            " WHERE v.rater = ? AND v.screen IS NOT NULL ORDER BY w.rowid DESC LIMIT 1",
+            " JOIN screen s ON s.id = v.screen JOIN assignment a ON a.id = s.assignment"
+            " WHERE v.rater = ? AND a.state <> 'skipped' ORDER BY w.rowid DESC LIMIT 1",
             (rater,),
         ).fetchone()
         if last is None:
@@ -267,9 +269,17 @@ def import_vote(
             f"{label.source_id} already has another vote here ({stored[0]});"
             f" found {label.value}, the first one stands",
         )
+    rater, group = _imported_rater(store, conn, label)
+    if group != label.rater_group:
+        return Problem(
+            where,
+            "rater_group",
+            f"{label.source_id} is in group {group} already, found {label.rater_group};"
+            " one rater has one group, since reports are by group",
+        )
     row = {
         "client_key": key,
-        "rater": _imported_rater(store, conn, label),
+        "rater": rater,
         "layer": label.layer,
         "subject": "pair",
         "pair": pair_id,
@@ -286,11 +296,15 @@ def import_vote(
     return Added.NEW
 
 
-def _imported_rater(store: Store, conn: sqlite3.Connection, label: Label) -> str:
-    found = conn.execute("SELECT id FROM rater WHERE label = ?", (label.source_id,)).fetchone()
+def _imported_rater(store: Store, conn: sqlite3.Connection, label: Label) -> tuple[str, str]:
+    """(id, group) of the rater of a label, added if new."""
+    found = conn.execute(
+        "SELECT id, rater_group FROM rater WHERE label = ?", (label.source_id,)
+    ).fetchone()
     if found:
-        return str(found[0])
-    return add_rater(store, conn, group=label.rater_group, kind="imported", label=label.source_id)
+        return str(found[0]), str(found[1])
+    group = label.rater_group
+    return add_rater(store, conn, group=group, kind="imported", label=label.source_id), group
 
 
 JUDGMENT_COLUMNS = (

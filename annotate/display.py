@@ -35,6 +35,20 @@ hostile input costs more than linear time, and nobody reads a table that long.""
 MAX_NESTING = 60
 # Headroom: one list opens two levels, and at MAX_NESTING the parser drops the rest of the text.
 CONTAINERS_STOP_AT = MAX_NESTING - 10
+COLOUR_LIMIT = 3_000
+"""Characters of a code block above which it is not coloured: some lexers take quadratic time,
+above all in white space (measured: 8 s for 20,000 spaces as C), and one slow page would hold
+up every rater's."""
+
+COLOURED = frozenset(
+    {
+        "bash", "c", "c++", "cpp", "csharp", "css", "diff", "go", "html", "java", "javascript",
+        "js", "json", "kotlin", "php", "python", "python3", "py", "r", "ruby", "rust", "sh",
+        "shell", "sql", "swift", "toml", "ts", "typescript", "xml", "yaml", "yml",
+    }
+)  # fmt: skip
+"""Languages that are coloured: common ones, each tried on repetitive input of that length."""
+
 # Rules that take characters away from the page or reach outside it.
 DISABLED = (
     "html_block", "html_inline", "link", "image", "autolink", "entity", "reference", "lheading",
@@ -223,7 +237,10 @@ def _cells(state: StateBlock, line: int) -> int:
 
 
 def _code(text: str, language: str) -> str:
-    """Highlighted code, or plain where the language is unknown; always escaped."""
+    """Highlighted code, or plain where the language is unknown or the text long; escaped."""
+    slow = len(text) > COLOUR_LIMIT or re.search(r"\s{100}", text)
+    if slow or language.lower() not in COLOURED:
+        return escape(text)
     try:
         lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
     except (ClassNotFound, ValueError):

@@ -10,6 +10,7 @@ EvenhandError
 │   └── StoreUnavailable    disk full, read-only, or locked too long
 ├── RatingError             a rater's action was not accepted (nothing was lost)
 │   ├── NotInvited          no valid invitation or session
+│   ├── NoConsent           consent is not given, or was taken back
 │   ├── UnknownScreen       the screen is not this rater's
 │   ├── AlreadyVoted        another vote for this screen stands
 │   └── LeaseLost           the pair was handed to someone else meanwhile
@@ -72,6 +73,13 @@ class NotInvited(RatingError):
 
     status = 401
     code = "not_invited"
+
+
+class NoConsent(RatingError):
+    """The rater has not agreed to the study's present consent text, or took it back."""
+
+    status = 403
+    code = "no_consent"
 
 
 class UnknownScreen(RatingError):

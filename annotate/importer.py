@@ -133,7 +133,8 @@ def _import_file(
 ) -> None:
     account.files.append((source, source.kind))
     if source.reader is None:
-        account.problems.append(Problem(source.where, "", source.note, warning=True))
+        noted = source.kind != "unreadable"
+        account.problems.append(Problem(source.where, "", source.note, warning=noted))
         return
     before = account.added
     # A folder of answers means every pair of them; a file of pairs means just those pairs,
@@ -230,7 +231,7 @@ class _AnswerSets:
                     else:
                         account.imported["answers"] -= 1
                         account.problems.append(problem)
-                done = library.add_answers(conn, benchmark, model, known)
+                done = library.add_answers(conn, benchmark, model, known) if known else {}
             repeats = sum(1 for what in done.values() if what is Added.MERGED)
             account.imported["answers"] -= repeats
             account.merged["answers"] += repeats

@@ -199,7 +199,17 @@ def _free_slot(conn: sqlite3.Connection, pair: str, order: Order) -> str:
         "  AND h.state IN ('leased', 'done')) ORDER BY s.ordinal LIMIT 1",
         (pair, order),
     ).fetchone()
-    return str(row[0])
+    if row is not None:
+        return str(row[0])
+    # The overlap was raised and this pair's further slots are not made yet.
+    slot_id = str(uuid.uuid4())
+    conn.execute(
+        "INSERT INTO slot (id, pair, ordinal, order_shown, purpose, inclusion_probability)"
+        " SELECT ?, ?, count(*), ?, 'estimation', 1.0 FROM slot"
+        " WHERE pair = ? AND occurrence = 1 AND order_shown = ?",
+        (slot_id, pair, order, pair, order),
+    )
+    return slot_id
 
 
 # Serving order, with what is held of each pair. A rater who held a pair before (expired,
@@ -210,6 +220,8 @@ FROM pair p
 LEFT JOIN assignment m ON m.rater = :rater AND m.pair = p.id AND m.occurrence = 1
 WHERE p.held_ab + p.held_ba < :overlap
   AND p.answer_a IS NOT NULL AND p.excluded IS NULL
+  -- An import in progress makes pairs first and slots last, when it is settled what is served.
+  AND EXISTS (SELECT 1 FROM slot s WHERE s.pair = p.id AND s.occurrence = 1)
   AND (m.state IS NULL OR m.state IN ('expired', 'released'))
   AND (m.order_shown IS NULL OR :per_order > iif(m.order_shown = 'ab', p.held_ab, p.held_ba))
   AND p.id NOT IN (SELECT pair FROM skip GROUP BY pair HAVING count(DISTINCT rater) >= :skips)

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from . import ballots, display, leases, library, seats, study
-from .errors import EvenhandError, RatingError
+from .errors import EvenhandError, NoConsent, RatingError
 from .leases import Empty, Screen
 from .library import StoredPair
 from .live import LiveSettings
@@ -82,7 +82,7 @@ class RatingRoom:
             raise RatingError(
                 f"the comment has {len(comment):,} characters; at most {MAX_COMMENT:,}"
             )
-        settings = self._live.get()
+        settings = self._agreed(rater)
         with self._store.write() as conn:
             receipt = ballots.record(
                 self._store,
@@ -104,10 +104,8 @@ class RatingRoom:
     ) -> Screen | Empty | None:
         """What comes next, found in the vote's own transaction: one commit, not two.
 
-        None when consent is due again, or when finding it failed: the vote counts either way.
+        None when finding it failed: the vote counts either way.
         """
-        if not seats.consented(self._store, rater.id, settings.protocol.id):
-            return None
         try:
             with self._store.attempt(conn):
                 return leases.advance(
@@ -118,11 +116,12 @@ class RatingRoom:
 
     def undo(self, rater: Rater, have: Have, client_key: str = "") -> dict[str, Any]:
         """Take back the rater's last vote and show its screen again."""
-        ballots.undo(self._store, rater.id, self._live.get().assignment, client_key=client_key)
+        ballots.undo(self._store, rater.id, self._agreed(rater).assignment, client_key=client_key)
         return self.state(rater, have)
 
     def skip(self, rater: Rater, screen_id: str, reason: str, note: str) -> dict[str, Any]:
         """Set the pair aside with a reason."""
+        self._agreed(rater)
         with self._store.snapshot() as conn:
             screen = leases.screen(conn, rater.id, screen_id)
         leases.skip(self._store, screen, reason[:200], note[:MAX_COMMENT])
@@ -130,14 +129,16 @@ class RatingRoom:
 
     def draft(self, rater: Rater, screen_id: str, comment: str) -> None:
         """Keep what was typed so far."""
+        self._agreed(rater)
         ballots.save_draft(self._store, rater.id, screen_id, comment[:MAX_COMMENT])
 
     def heartbeat(self, rater: Rater) -> None:
         """The page is still open: keep its pair."""
-        leases.heartbeat(self._store, rater.id, self._live.get().assignment)
+        leases.heartbeat(self._store, rater.id, self._agreed(rater).assignment)
 
     def raw(self, rater: Rater, screen_id: str) -> list[dict[str, str]]:
         """The exact characters of both sides, per turn shown so far."""
+        self._agreed(rater)
         with self._store.snapshot() as conn:
             screen = leases.screen(conn, rater.id, screen_id)
         pair = self._pair(screen.pair)
@@ -146,6 +147,17 @@ class RatingRoom:
             {side: _raw(_turn(answer.turns, turn)) for side, answer in _sides(pair, screen.order)}
             for turn in range(1, visible + 1)
         ]
+
+    def _agreed(self, rater: Rater) -> Settings:
+        """The settings in force, for a rater who takes part.
+
+        Raises:
+            NoConsent: consent is due, or was taken back (perhaps in another tab).
+        """
+        settings = self._live.get()
+        if not seats.consented(self._store, rater.id, settings.protocol.id):
+            raise NoConsent("please read and agree to the study's information first")
+        return settings
 
     def _screen(
         self, rater: Rater, screen: Screen, settings: Settings, have: Have

@@ -40,6 +40,8 @@ def invite(store: Store, name: str, group: str | None = None, kind: str = "invit
     name = name.strip()
     if not 1 <= len(name) <= 200:
         raise UsageError(f"rater name: found {len(name)} characters, expected 1 to 200")
+    if group is not None and not 1 <= len(group.strip()) <= 40:
+        raise UsageError(f"rater group: found {len(group)} characters, expected 1 to 40")
     found = store.conn.execute("SELECT rater FROM rater_person WHERE name = ?", (name,)).fetchone()
     if found:
         known = rater(store, found[0])
@@ -156,7 +158,7 @@ def consented(store: Store, rater_id: str, protocol: str) -> bool:
         " WHERE c.rater = ?"
         " AND json_extract(p.body, '$.consent') = json_extract(q.body, '$.consent')"
         " AND json_extract(p.body, '$.content_notice') = json_extract(q.body, '$.content_notice')"
-        " ORDER BY c.created_at DESC, c.rowid DESC LIMIT 1",
+        " ORDER BY c.rowid DESC LIMIT 1",
         (protocol, rater_id),
     ).fetchone()
     return bool(row and row[0])

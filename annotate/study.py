@@ -59,7 +59,7 @@ class ProtocolSection(_Section):
     dimensions: tuple[Dimension, ...] = Field(min_length=1)
     reveal: Literal["after_vote", "all"] = "after_vote"
     comments: bool = True
-    skip_reasons: tuple[str, ...] = (
+    skip_reasons: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = (
         "I cannot judge this topic",
         "The content is distressing",
         "Something is broken on this page",
@@ -187,7 +187,7 @@ def load_settings(folder: Path) -> Settings:
     """
     path = folder / SETTINGS_NAME
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: cannot be read: {error}") from error
     return _settings(text, path)

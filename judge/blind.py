@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from annotate import leaks, seats
-from annotate.errors import ServiceError
+from annotate.errors import NothingComputable, ServiceError
 from annotate.store import FILE_NAME
 from annotate.study import SETTINGS_NAME, Study, open_study
 
@@ -92,6 +92,11 @@ def check(study: Study) -> BlindResult:
     """Serve a copy of the study, walk through it as a rater, search what came back."""
     with _served_copy(study) as (url, secrets, _planter, copy):
         seen, leaks_found, screens = _walk(url, secrets, copy)
+    if not screens:
+        raise NothingComputable(
+            f"{study.folder}: no pair can be served, so nothing was checked; import pairs with"
+            " their texts first"
+        )
     return BlindResult(
         responses=seen,
         screens=screens,

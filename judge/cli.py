@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 STUDY = click.argument("study", type=click.Path(path_type=Path))
 PROBLEMS_SHOWN = 40
 DEFAULT_PORT = 7860
+PORT = click.IntRange(0, 65_535)
 
 
 class OneLineErrors(click.Group):
@@ -33,6 +34,11 @@ class OneLineErrors(click.Group):
         except EvenhandError as error:
             click.secho(f"evenhand: {error}", err=True, fg="red" if sys.stderr.isatty() else None)
             sys.exit(error.exit_code)
+        except OSError as error:
+            # The machine's own trouble (disk, permissions), not ours: where, and what it said.
+            place = f"{error.filename}: " if error.filename else ""
+            click.echo(f"evenhand: {place}{error.strerror or error}", err=True)
+            sys.exit(UsageError.exit_code)
 
 
 @click.group(
@@ -109,7 +115,7 @@ def import_(study: Path, paths: tuple[Path, ...], benchmark: str | None) -> None
 @main.command()
 @STUDY
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=DEFAULT_PORT, show_default=True, help="Port; 0 takes a free one.")
+@click.option("--port", type=PORT, default=DEFAULT_PORT, show_default=True, help="0: a free one.")
 @click.option("--root-path", default="", help="Path prefix of a proxy in front, e.g. /study1.")
 @click.option("--open/--no-open", "open_browser", default=False, help="Open the owner's console.")
 def serve(study: Path, host: str, port: int, root_path: str, open_browser: bool) -> None:
@@ -168,7 +174,7 @@ def judge() -> None:
 @click.option("--model", help="Model name at the endpoint; default: study.toml.")
 @click.option("--dimension", "dimensions", multiple=True, help="Only these; default: the study's.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N pairs of the plan.")
-@click.option("--concurrency", type=click.IntRange(min=1), help="Calls in flight at once.")
+@click.option("--concurrency", type=click.IntRange(1, 1024), help="Calls in flight at once.")
 @click.option("--retry-failed", is_flag=True, help="Ask again where a reply was unusable.")
 @click.option("--name", default="", help="Name of the run in reports.")
 def judge_run(study: Path, **options: Any) -> None:
@@ -189,7 +195,7 @@ def judge_run(study: Path, **options: Any) -> None:
 @main.command()
 @STUDY
 @click.option("--out", type=click.Path(path_type=Path), help="Folder; default: exports/STUDY.")
-@click.option("--resamples", type=click.IntRange(min=100), help="Default: study.toml.")
+@click.option("--resamples", type=click.IntRange(100, 1_000_000), help="Default: study.toml.")
 def report(study: Path, out: Path | None, resamples: int | None) -> None:
     """Print how far raters, and the judge, agree; write report.md and report.json.
 
@@ -302,7 +308,7 @@ def blind_check(study: Path, self_test: bool) -> None:
 @main.command()
 @click.option("--folder", default="demo", type=click.Path(path_type=Path), show_default=True)
 @click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", default=DEFAULT_PORT, show_default=True)
+@click.option("--port", type=PORT, default=DEFAULT_PORT, show_default=True)
 @click.option("--open/--no-open", "open_browser", default=True, help="Open a browser if any.")
 def demo(folder: Path, host: str, port: int, open_browser: bool) -> None:
     """Make (or go on with) the sample study, serve it, and print its links.
@@ -321,6 +327,7 @@ def _serve(
     folder: Path, host: str, port: int, root_path: str, open_browser: bool, named: str | None
 ) -> None:
     """Open, check the lock, import gradio, serve; print links once it listens."""
+    root_path = f"/{root_path.strip('/')}" if root_path.strip("/") else ""
     click.echo("Starting…", err=True)
     with _opened(folder) as opened:
         from annotate import app

@@ -83,7 +83,11 @@ class JudgeSettings:
         Raises:
             UsageError: names the setting, its value and what was expected.
         """
-        url = urlsplit(self.base_url)
+        try:
+            url = urlsplit(self.base_url)
+            _ = url.port
+        except ValueError as error:
+            raise UsageError(f"base_url: {error}; expected http(s)://host/…") from error
         _require(url.scheme in ("http", "https"), "base_url", self.base_url, "http(s)://…")
         # The value is not repeated here: it holds a secret.
         _require("@" not in url.netloc, "base_url", "(with credentials)", f"${self.api_key_env}")

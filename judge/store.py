@@ -381,16 +381,23 @@ def _insert_attempt(conn: sqlite3.Connection, run_id: str, key: str, call: Reply
             "reply" if call.status is Status.OK else call.status,
             call.http_status,
             call.raw,
-            call.served_model,
-            call.system_fingerprint,
+            _text(call.served_model),
+            _text(call.system_fingerprint),
             call.prompt_tokens,
             call.completion_tokens,
             call.latency_ms,
-            call.error_class,
-            call.error_text,
+            _text(call.error_class),
+            _text(call.error_text),
         ),
     )
     return int(inserted.lastrowid or 0)
+
+
+def _text(value: str | None) -> str | None:
+    """An endpoint's own words; half of a surrogate pair, which SQLite refuses, becomes U+FFFD."""
+    if value is None:
+        return None
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _put_verdict(conn: sqlite3.Connection, key: str, attempt: int, parsed: Parsed) -> None:

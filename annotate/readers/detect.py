@@ -54,11 +54,17 @@ PLAIN: dict[str, tuple[Reader | None, int, str]] = {
 }
 
 
+INNER = ("model_answer", "reference_answer", "model_judgment")
+"""FastChat's subfolders: the benchmark is the folder above them."""
+
+
 def sources(path: Path, benchmark: str | None) -> list[Source]:
     """Every file under a path, in the order in which they can be read."""
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
-        found = [source(p, benchmark or path.resolve().name) for p in files]
+        home = path.resolve()
+        name = home.parent.name if home.name in INNER else home.name
+        found = [source(p, benchmark or name) for p in files]
     else:
         found = [source(path, benchmark or _home(path.resolve()).name)]
     return sorted(found, key=lambda s: (s.phase, s.path.as_posix()))
@@ -66,8 +72,7 @@ def sources(path: Path, benchmark: str | None) -> list[Source]:
 
 def _home(file: Path) -> Path:
     """The benchmark's folder of a file: the one above FastChat's own subfolders."""
-    inner = ("model_answer", "reference_answer", "model_judgment")
-    return file.parent.parent if file.parent.name in inner else file.parent
+    return file.parent.parent if file.parent.name in INNER else file.parent
 
 
 def source(path: Path, benchmark: str) -> Source:
@@ -80,9 +85,14 @@ def source(path: Path, benchmark: str) -> Source:
 def detect(path: Path) -> tuple[str, str]:
     """(kind, note) of a file; the note says what it is when it is not for import."""
     suffix = path.suffix.lower()
+    if not path.is_file():
+        return "other", "not a plain file; nothing read"
     if suffix not in (".jsonl", ".json", ".ndjson"):
         return "other", f"{suffix or 'a file without ending'}: not a JSONL file; nothing read"
-    first, problem = _first_objects(path)
+    try:
+        first, problem = _first_objects(path)
+    except OSError as error:
+        return "unreadable", f"cannot be read ({error.strerror}); nothing read"
     if not first:
         return "other", problem
     # A broken first line must not cost the whole file: the first record of a known kind tells.

@@ -38,6 +38,13 @@ def _as_id(value: object) -> object:
 Id = Annotated[str, BeforeValidator(_as_id), Field(min_length=1, max_length=500)]
 
 
+MAX_TURN = 10_000
+Judge = (
+    Annotated[str, Field(min_length=1, max_length=500)]
+    | Annotated[list[Annotated[str, Field(min_length=1, max_length=500)]], Field(min_length=1)]
+)
+
+
 class QuestionLine(BaseModel):
     """One line of question.jsonl."""
 
@@ -69,8 +76,8 @@ class PairJudgmentLine(BaseModel):
     model_2: str = Field(min_length=1)
     g1_winner: str
     g2_winner: str
-    judge: str | list[str]
-    turn: int = Field(ge=1)
+    judge: Judge
+    turn: int = Field(ge=1, le=MAX_TURN)
 
 
 def read_questions(path: Path, name: str, benchmark: str) -> Iterator[Read]:

@@ -28,7 +28,7 @@ from ..records import (
     Turn,
 )
 from .base import Found, Problem, Read, Where, json_lines, validated
-from .fastchat import Id
+from .fastchat import MAX_TURN, Id, Judge
 
 # Without `source_kind`, only names that clearly say what they are are taken: guessing a
 # model into a person would put a machine's votes into the human reference.
@@ -59,13 +59,13 @@ class LabelLine(BaseModel):
     model_a: str = Field(min_length=1, max_length=500)
     model_b: str = Field(min_length=1, max_length=500)
     winner: str
-    judge: str | list[str]
-    turn: int = Field(ge=0, le=10_000)
+    judge: Judge
+    turn: int = Field(ge=0, le=MAX_TURN)
     benchmark: str | None = None
     source_kind: SourceKind | None = None
-    rater_group: str | None = None
+    rater_group: str | None = Field(default=None, min_length=1, max_length=40)
     layer: Layer = Layer.VOTE
-    dimension: str = OVERALL
+    dimension: str = Field(default=OVERALL, pattern=r"^[a-z][a-z0-9_]{0,39}$")
     shown_left: Literal["model_a", "model_b"] | None = None
     comment: str = ""
     category: str = ""

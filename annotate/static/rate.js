@@ -231,7 +231,7 @@
     root.dataset.ready = "1";
     pick(null);
     status(error.code === "already_voted" ? "" : t("not_saved"));
-    if (["already_voted", "lease_lost", "unknown_screen"].includes(error.code)) trouble(error.message, t("reload"), load);
+    if (["already_voted", "lease_lost", "unknown_screen", "no_consent"].includes(error.code)) trouble(error.message, t("reload"), load);
     else if (error.code === "not_invited") trouble(t("session_ended"), t("retry"), again);
     else trouble(error.message || t("not_saved"), t("retry"), again);
   }

@@ -159,7 +159,6 @@ def test_every_edit_behind_its_back_is_named(voted: Study, name: str) -> None:
         ("UPDATE setting SET body = '{}'", "setting"),
         ("DELETE FROM skip", "skip"),
         ("UPDATE skip SET reason = 'another'", "skip"),
-        ('UPDATE question SET turns = \'[[{"content":"x","role":"user"}]]\'', "question 1"),
         (
             "DELETE FROM event_body WHERE hash IN (SELECT hash FROM event WHERE kind = 'vote')",
             "its body is missing",
@@ -167,17 +166,29 @@ def test_every_edit_behind_its_back_is_named(voted: Study, name: str) -> None:
     ],
 )
 def test_edits_beside_the_votes_are_named_too(
-    new_study: MakeStudy, tmp_path: Path, statement: str, named: str
+    new_study: MakeStudy, statement: str, named: str
 ) -> None:
     study = new_study(2, turns=1)
     ada = join(study, "Ada")
     seats.give_consent(study.store, ada.id, study.settings.protocol.id, True)
     leases.skip(study.store, screen_for(study, ada), "I cannot judge this topic", "")
     cast(study, ada, screen_for(study, ada))
-    read_in(study.store, bench_folder(tmp_path / "b"))
     assert breaks(study) == []
     tamper(study.store.path, statement)
     assert [line for line in breaks(study) if named in line]
+
+
+def test_an_edited_question_or_reference_is_named(store: Store, tmp_path: Path) -> None:
+    folder = bench_folder(tmp_path / "b")
+    line = {"question_id": 1, "choices": [{"turns": ["Solution."]}]}
+    write_lines(folder / "reference_answer" / "r.jsonl", [line])
+    read_in(store, folder)
+    assert verify(store).breaks == []
+    text = '[[{"content":"x","role":"user"}]]'
+    tamper(store.path, f"UPDATE question SET turns = '{text}'", "UPDATE reference SET turns = '[]'")
+    found = verify(store).breaks
+    assert [line for line in found if line.startswith("question 1: its text")]
+    assert [line for line in found if line.startswith("reference ")]
 
 
 def test_a_chain_that_vanished_whole_is_named_by_those_who_came_later(voted: Study) -> None:
