@@ -14,7 +14,10 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from annotate.library import counts
+from annotate.study import init, open_study
 from judge.cli import main
+from judge.demo import TITLE, ensure_demo
 from tests.annotate.support import bench_folder, label_line, tamper, write_lines
 
 
@@ -265,3 +268,41 @@ def test_the_printed_account_is_not_a_flood(tmp_path: Path) -> None:
     assert shown.count("NOT IMPORTED") == 40
     assert "… and 60 more of these" in shown
     assert "100 records not imported" in shown
+
+
+def test_blind_check_of_nothing_is_no_pass(tmp_path: Path) -> None:
+    assert run("init", tmp_path / "empty").exit_code == 0
+    done = evenhand("blind-check", tmp_path / "empty", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "nothing was checked" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_interrupted_first_demo_is_completed(tmp_path: Path) -> None:
+    init(tmp_path / "demo", TITLE).close()
+    assert ensure_demo(tmp_path / "demo") is True
+    assert ensure_demo(tmp_path / "demo") is False
+    study = open_study(tmp_path / "demo")
+    assert counts(study.store)["pairs"] == 48
+    study.close()
+
+
+def test_the_machines_own_trouble_is_one_line(study: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file", "utf-8")
+    done = evenhand("report", study, "--out", tmp_path / "taken", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "taken: File exists" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("port", ["-1", "70000"])
+def test_a_port_that_cannot_be_is_wrong_use(study: Path, port: str) -> None:
+    assert run("serve", study, "--port", port).exit_code == 2
+
+
+def test_a_rater_keeps_their_group(study: Path) -> None:
+    assert run("invite", study, "Ada", "--group", "expert").exit_code == 0
+    assert run("invite", study, "Ada").exit_code == 0
+    other = run("invite", study, "Ada", "--group", "rater")
+    assert other.exit_code == 2
+    assert "is in group expert already" in other.output

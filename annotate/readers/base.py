@@ -86,18 +86,24 @@ def json_lines(path: Path, name: str) -> Iterator[tuple[Where, dict[str, Any]] |
 def validated(
     model: type[BaseModel], where: Where, value: dict[str, Any]
 ) -> BaseModel | list[Problem]:
-    """The validated record, or every field that is not as expected."""
+    """The validated record, or what is wrong with it (one problem)."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        return [
-            Problem(
-                where,
-                ".".join(str(part) for part in item["loc"]) or "record",
-                _plain(item["msg"], item.get("input")),
-            )
-            for item in error.errors()
-        ]
+        return [_problem(where, error)]
+
+
+def _problem(where: Where, error: ValidationError) -> Problem:
+    """One problem a record, whatever the number of fields: the first, and the others' names."""
+    first, *others = error.errors()
+    field = str(first["loc"][0]) if first["loc"] else "record"
+    # pydantic names the branch of a union it tried ("list[str]"): that is no field of theirs.
+    path = ".".join(str(p) for p in first["loc"] if not str(p).startswith(("list[", "str")))
+    more = sorted({str(item["loc"][0]) for item in others if item["loc"]} - {field})
+    reason = _plain(first["msg"], first.get("input"))
+    if more:
+        reason += f" (and {', '.join(more)})"
+    return Problem(where, path or field, reason)
 
 
 def _plain(message: str, found: object) -> str:

@@ -278,7 +278,18 @@ def test_consent_withdrawn_is_asked_for_again_before_the_next_screen(site: Site)
     browser = site.sign_in(join(site.study, "Ada"))
     state = browser.get("/api/screen").json()
     browser.post("/api/consent", json={"agreed": False})
-    assert browser.post("/api/vote", json=vote_body(state)).json()["state"] == "consent"
+    screen = state["screen"]
+    for path, body in (
+        ("vote", vote_body(state)),
+        ("skip", {"screen": screen, "reason": "r"}),
+        ("draft", {"screen": screen, "comment": "c"}),
+        ("undo", {}),
+        ("heartbeat", {}),
+    ):
+        refused = browser.post(f"/api/{path}", json=body)
+        assert (refused.status_code, refused.json()["error"]) == (403, "no_consent"), path
+    assert browser.get(f"/api/raw/{screen}").status_code == 403
+    assert votes(site.study.store) == 0
     assert browser.get("/api/screen").json()["state"] == "consent"
 
 

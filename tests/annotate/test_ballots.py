@@ -329,3 +329,29 @@ def test_two_tabs_at_once_are_one_vote(new_study: MakeStudy) -> None:
         assert results.count("refused") == 2
         assert len(set(results)) == 2
         assert votes(study.store, f"screen = '{screen.id}'") == 1
+
+
+def test_undo_after_a_skip_goes_to_the_pair_before(new_study: MakeStudy) -> None:
+    """A skip is final: undo used to stop at the skipped pair for ever."""
+    study = new_study(3, turns=2)
+    ada = join(study, "Ada")
+    first = [cast(study, ada, screen_for(study, ada)) for _ in range(2)]
+    cast(study, ada, screen_for(study, ada))
+    leases.skip(study.store, screen_for(study, ada), "I cannot judge this topic", "")
+    undone = ballots.undo(study.store, ada.id, study.settings.assignment)
+    last = study.store.conn.execute(
+        "SELECT screen FROM vote WHERE id = ?", (first[-1].vote,)
+    ).fetchone()
+    assert undone == last[0]
+    assert votes(study.store) == 3 + 1  # the withdrawal is a row; the skipped pair's vote stays
+
+
+def test_a_retried_undo_takes_back_one_vote(new_study: MakeStudy) -> None:
+    study = new_study(1, turns=2)
+    ada = join(study, "Ada")
+    for _ in range(2):
+        cast(study, ada, screen_for(study, ada))
+    settings = study.settings.assignment
+    once = ballots.undo(study.store, ada.id, settings, client_key="k" * 16)
+    assert ballots.undo(study.store, ada.id, settings, client_key="k" * 16) == once
+    assert count(study.store, "SELECT count(*) FROM current_vote") == 1

@@ -202,3 +202,20 @@ def test_highlighting_never_changes_code() -> None:
             if lines(shown) != [alias, *lines(code)]:
                 wrong.append((alias, shown))
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("language", "code", "coloured"),
+    [
+        ("python", "x = 1", True),
+        ("python", "x = 1\n" * 600, False),
+        ("c", "int x;" + " " * 200, False),
+        ("basemake", "x = 1", False),
+    ],
+)
+def test_only_short_blocks_of_common_languages_are_coloured(
+    language: str, code: str, coloured: bool
+) -> None:
+    """Lexers of quadratic time held up the page of every rater for half a minute."""
+    html = render_markdown(f"```{language}\n{code}\n```")
+    assert ('class="hl-' in html) is coloured

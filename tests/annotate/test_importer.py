@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from annotate.importer import Account, import_paths
 from annotate.records import QuestionKey
 from annotate.store import Store
 from annotate.verify import verify
+from judge.verdict_import import verdict_sink
 from tests.annotate.support import (
     answer_line,
     bench_folder,
@@ -453,3 +455,43 @@ def test_an_adjudicated_label_stands_beside_the_same_persons_vote(
     account = import_paths(store, [path], no_verdicts)
     assert account.refused == []
     assert account.imported["votes"] == 2
+
+
+@pytest.mark.parametrize("changes", [{"judge": []}, {"judge": ""}, {"turn": 2**70}])
+@pytest.mark.parametrize("games", [False, True])
+def test_an_odd_verdict_line_loses_only_itself(
+    store: Store, tmp_path: Path, changes: dict[str, Any], games: bool
+) -> None:
+    good: dict[str, Any] = {"question_id": 1, "judge": ["gpt-4", "pair-v2"], "turn": 1}
+    if games:
+        good |= {"model_1": "a", "model_2": "b", "g1_winner": "tie", "g2_winner": "tie"}
+    else:
+        good |= {"model_a": "a", "model_b": "b", "winner": "tie", "source_kind": "judge"}
+    path = write_lines(tmp_path / "v.jsonl", [good, good | changes])
+    account = import_paths(store, [path], verdict_sink(store))
+    assert account.imported["verdicts"] == 1
+    assert [p.where.line for p in account.refused] == [2]
+
+
+def test_a_rater_has_one_group(store: Store, tmp_path: Path) -> None:
+    label = {"judge": "expert_1", "model_a": "a", "model_b": "b", "turn": 1, "winner": "tie"}
+    lines = [label | {"question_id": 1}, label | {"question_id": 2, "rater_group": "sim"}]
+    path = write_lines(tmp_path / "v.jsonl", lines)
+    account = import_paths(store, [path], no_verdicts)
+    assert account.imported["votes"] == 1
+    assert "is in group expert already, found sim" in str(account.refused[0])
+
+
+def test_fastchats_subfolders_belong_to_the_folder_above(store: Store, tmp_path: Path) -> None:
+    folder = bench_folder(tmp_path / "mybench")
+    account = import_paths(store, [folder / "question.jsonl", folder / "model_answer"], no_verdicts)
+    assert account.refused == []
+    assert account.pairs_added > 0
+    names = store.conn.execute("SELECT DISTINCT benchmark FROM question").fetchall()
+    assert names == [("mybench",)]
+
+
+def test_what_is_no_file_is_listed_and_not_waited_for(store: Store, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    account = import_paths(store, [tmp_path / "pipe.jsonl"], no_verdicts)
+    assert "not a plain file" in str(account.warnings[0])

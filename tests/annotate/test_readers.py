@@ -47,7 +47,7 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "number": (b"3", "found a JSON int, expected an object"),
     "huge": (b'{"judge": "' + b"x" * 20_000_001 + b'"}', "at most 20 MB"),
     "deep": (b"[" * 100_000, "not JSON"),
-    "no winner": (json.dumps({"question_id": 1}).encode(), "winner: field required"),
+    "no winner": (json.dumps({"question_id": 1}).encode(), "(and judge, model_b, turn, winner)"),
     "unknown winner": (json.dumps(label_line(1, winner="A")).encode(), "winner: found 'A'"),
     "negative turn": (json.dumps(label_line(1, turn=-1)).encode(), "turn: "),
     "turn as words": (json.dumps(label_line(1, turn="one")).encode(), "turn: "),

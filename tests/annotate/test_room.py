@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from annotate import library
+from annotate import leases, library
 from annotate.errors import RatingError
 from annotate.live import LiveSettings
 from annotate.records import Choice, Order, outcome
@@ -285,3 +285,49 @@ def test_a_pair_is_shown_from_its_own_texts(new_study: MakeStudy) -> None:
     number = "1" if "Question 1" in row["prompt"] else "2"
     texts = {m.content for a in (pairs[number].a, pairs[number].b) for m in (a.turns or ((),))[0]}
     assert {t for t in texts if t in row["left"] + row["right"]} == texts
+
+
+def test_pairs_of_an_import_in_progress_wait_for_their_slots(new_study: MakeStudy) -> None:
+    """They were candidates without a slot: the vote that led to one was lost with a 500."""
+    study = new_study(2)
+    room, ada = room_of(study), join(study, "Ada")
+    state = room.state(ada)
+    study.store.conn.execute(
+        "DELETE FROM slot WHERE id NOT IN (SELECT slot FROM assignment)"
+        " AND pair NOT IN (SELECT pair FROM assignment)"
+    )
+    answer = room.vote(
+        ada, state["screen"], Choice.TIE, client_key="k" * 16, comment="", active_ms=1, have=Have()
+    )
+    assert answer["saved"] is True
+    assert answer["state"] == "empty"
+    assert votes(study.store) == 1
+
+
+def test_a_raised_overlap_makes_the_slots_it_needs(new_study: MakeStudy) -> None:
+    study = new_study(1, overlap=2)
+    higher = study.settings.assignment.model_copy(update={"overlap": 4})
+    shown = [
+        leases.next_screen(study.store, join(study, f"r{n}"), study.settings.protocol, higher)
+        for n in range(4)
+    ]
+    orders = sorted(screen.order for screen in shown if isinstance(screen, leases.Screen))
+    assert orders == [Order.AB, Order.AB, Order.BA, Order.BA]
+
+
+def test_texts_that_name_a_model_can_be_kept_out_while_serving(new_study: MakeStudy) -> None:
+    study = new_study(2, turns=1)
+    name = study.store.conn.execute("SELECT name FROM model LIMIT 1").fetchone()[0]
+    turns = json.dumps([[{"role": "assistant", "content": f"I am {name}"}]])
+    study.store.conn.execute("UPDATE answer SET turns = ? WHERE rowid = 1", (turns,))
+    room, ada = room_of(study), join(study, "Ada")
+    before = room.state(ada)["progress"]["open"]
+    text = (study.folder / "study.toml").read_text("utf-8")
+    edited = text.replace("[assignment]", '[assignment]\nidentity_leaks = "exclude"', 1)
+    (study.folder / "study.toml").write_text(edited, "utf-8")
+    assert room_of(study).state(join(study, "Grace"))["progress"]["open"] == before
+    live = LiveSettings(study)
+    (study.folder / "study.toml").write_text(edited + "\n", "utf-8")
+    live.get()
+    excluded = "SELECT count(*) FROM pair WHERE excluded = 'identity'"
+    assert count(study.store, excluded) == 1
