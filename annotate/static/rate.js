@@ -171,7 +171,9 @@
         el("textarea", { id: "eh-comment", rows: 2, maxlength: 5000, placeholder: t("comment_placeholder"), "aria-label": t("comment"), oninput: keep })),
       el("div", { class: "eh-ask" },
         el("h2", { class: "eh-question", tabindex: "-1" }, words.question),
-        el("span", { class: "eh-step" }, el("span", { class: "eh-step-turn" }, `${t("turn_of", next)} · `), t("step_of", next.step)),
+        el("span", { class: "eh-step" }, 
+          el("span", { class: "eh-long" }, `${t("turn_of", next)} · ${t("step_of", next.step)}`),
+          el("span", { class: "eh-short", "aria-hidden": "true" }, t("step_short", next.step))),
         el("span", { class: "eh-status", id: "eh-status" })),
       el("div", { class: "eh-choices", role: "group", "aria-label": words.question }, ...CHOICES.map((choice, index) =>
         el("button", { class: "eh-choice", "data-choice": choice, "aria-keyshortcuts": String(index + 1), onclick: () => press(choice) },

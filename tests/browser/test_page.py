@@ -173,7 +173,7 @@ def test_help_lists_the_keys_and_closes(join: Join) -> None:
     rater.key("Escape")
     rater.page.wait_for_selector("dialog", state="detached")
     rater.vote("4")
-    assert rater.page.inner_text(".eh-step").endswith("2 of 4 for this pair")
+    assert rater.page.inner_text(".eh-long").endswith("2 of 4 for this pair")
 
 
 def test_declining_stores_nothing_else_and_can_be_changed(join: Join) -> None:

@@ -66,7 +66,7 @@ def test_two_raters_finish_ten_pairs_by_keyboard(join: Join, tmp_path: Path) -> 
                 rater.left(screen)
         for rater in raters:
             assert "All done" in rater.page.inner_text("h1")
-            assert f"({PAIRS} in all)" in rater.page.inner_text(".eh-page")
+            assert f"{PAIRS} pairs done" in rater.page.inner_text(".eh-page")
     finally:
         server.close()
 
@@ -147,7 +147,7 @@ def test_one_answer_is_one_vote(join: Join, server: Server, action: Callable[[Pa
     rater = join().begin()
     rater.after(lambda: action(rater.page)).ready()
     assert vote_rows(server.folder, rater.name) == 1
-    assert rater.page.inner_text(".eh-step").endswith("2 of 4 for this pair")
+    assert rater.page.inner_text(".eh-long").endswith("2 of 4 for this pair")
     rater.vote("2")
     assert [v.outcome for v in votes(server.folder, rater.name)][1:] == ["tie"]
 
