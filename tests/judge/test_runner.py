@@ -13,8 +13,9 @@ import pytest
 
 from annotate.errors import NothingComputable, ServiceError, UsageError
 from annotate.store import Store
-from judge import runner
+from judge import session
 from judge.runner import PreflightError, run
+from judge.settings import EXPLAIN_TOKENS, fingerprint
 from judge.store import VerdictStore
 from tests.judge.fake_endpoint import (
     FakeEndpoint,
@@ -239,7 +240,7 @@ def test_retry_after_is_honoured(study: Store) -> None:
 
 
 def test_retry_after_is_capped(study: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "RETRY_AFTER_CAP", 0.05)
+    monkeypatch.setattr(session, "RETRY_AFTER_CAP", 0.05)
     with FakeEndpoint(per_body(error(429, retry_after="3600"), OK)) as endpoint:
         summary = run(study, settings(endpoint.base_url))
     assert summary.seconds < 10
@@ -318,7 +319,7 @@ def test_a_dead_endpoint_fails_quickly_and_names_the_url(tmp_path: Path) -> None
     with pytest.raises(ServiceError, match="no connection") as caught:
         run(store, settings(gone, backoff_seconds=0.05))
     assert gone in str(caught.value)
-    assert len(attempts(store)) <= runner.DEAD_AFTER + 1
+    assert len(attempts(store)) <= session.DEAD_AFTER + 1
     store.close()
 
 
@@ -465,13 +466,13 @@ def test_fingerprint_changes_with_the_judge_and_not_with_the_pace() -> None:
         replace(base, dimensions=("overall",)),
         replace(base, extra_body={"top_p": 0.5}),
     ]
-    assert {runner.fingerprint(s) for s in same} == {runner.fingerprint(base)}
-    assert len({runner.fingerprint(s) for s in [base, *other]}) == 6
+    assert {fingerprint(s) for s in same} == {fingerprint(base)}
+    assert len({fingerprint(s) for s in [base, *other]}) == 6
 
 
 def test_the_hosted_endpoint_gets_the_new_parameter_name() -> None:
     hosted = settings("https://api.openai.com/v1", explain=True)
-    assert hosted.sampling["max_completion_tokens"] == runner.EXPLAIN_TOKENS
+    assert hosted.sampling["max_completion_tokens"] == EXPLAIN_TOKENS
     assert "max_tokens" not in hosted.sampling
 
 

@@ -1,0 +1,303 @@
+"""One start of a run: workers ask what is pending, and every reply is committed at once.
+
+Retries are a loop of our own and not stamina's: a wait must end when the run is told to
+stop, every attempt is logged before the next, and some failures stop all workers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from annotate.errors import EvenhandError, ServiceError
+from annotate.records import Status
+
+from .plan import Next, Reply, body_of
+from .progress import Progress
+from .settings import JudgeSettings
+from .store import Pending, VerdictStore
+
+if TYPE_CHECKING:
+    from .client import Client
+
+DEAD_AFTER = 5
+"""Connection errors in a row, with no response ever, after which an endpoint is dead."""
+RETRY_AFTER_CAP = 60.0
+BACKOFF_CAP = 30.0
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What a run did and what its plan holds now.
+
+    `calls` are HTTP calls of this start, retries included; `cached` requests needed none.
+    `statuses` counts the plan's requests, `pair_verdicts` its pairs × turns × dimensions.
+    Tokens are sums over calls that told them; `tokens_unknown` calls did not.
+    """
+
+    run_id: str
+    name: str
+    state: str
+    planned: int
+    cached: int
+    calls: int
+    statuses: Mapping[str, int]
+    pair_verdicts: Mapping[str, int]
+    prompt_tokens: int
+    completion_tokens: int
+    tokens_unknown: int
+    seconds: float
+    warnings: tuple[str, ...]
+
+
+class Session:
+    """One start of a run: workers, retries, what was counted."""
+
+    def __init__(
+        self,
+        verdicts: VerdictStore,
+        run_id: str,
+        pairs: list[str],
+        settings: JudgeSettings,
+        progress: Progress,
+    ) -> None:
+        self.interrupted = False
+        self._verdicts, self._run_id, self._pairs = verdicts, run_id, pairs
+        self._settings, self._progress = settings, progress
+        self._began = time.monotonic()
+        self._planned = self._cached = self._done = 0
+        self._calls = self._replies = self._rejected = self._dead = 0
+        self._alive = False
+        self._tokens = [0, 0, 0]
+        self._failed: dict[str, int] = {}
+        self._seen: set[str] = set()
+        self._buffer: deque[Pending] = deque()
+        self._stop_error: ServiceError | None = None
+
+    def begin(self) -> None:
+        """Count what needs no call; nothing has been asked yet."""
+        counts = self._verdicts.counts(self._run_id, self._pairs)
+        again = {"pending", "api_error", "timeout"}
+        if self._settings.retry_failed:
+            again = set(counts) - {"ok"}
+        self._planned = sum(counts.values())
+        self._cached = self._done = sum(n for name, n in counts.items() if name not in again)
+        self._progress.start(self._planned, self._cached)
+
+    async def work(self) -> None:
+        """Ask everything that is pending; returns after the last reply is committed."""
+        if self._done == self._planned:
+            return
+        self._stop, self._lock = asyncio.Event(), asyncio.Lock()
+        # All SQL runs in one thread: a commit that waits for the disk, or for another
+        # process's write, must not hold up the replies' clocks.
+        with ThreadPoolExecutor(1, thread_name_prefix="judge-store") as self._sql:
+            self._waiting = self._pending()
+            with self._sigint():
+                await self._ask_all()
+        self._raise_if_useless()
+
+    async def _ask_all(self) -> None:
+        from .client import Client
+
+        settings = self._settings
+        key = os.environ.get(settings.api_key_env) or "none"
+        async with Client(
+            settings.base_url,
+            key,
+            timeout_seconds=settings.timeout_seconds,
+            concurrency=settings.concurrency,
+        ) as client:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(settings.concurrency):
+                        group.create_task(self._worker(client))
+            except BaseExceptionGroup as errors:
+                raise _first(errors) from errors
+
+    async def _worker(self, client: Client) -> None:
+        while (item := await self._next()) is not None:
+            await self._ask(client, item)
+
+    async def _next(self) -> Pending | None:
+        """The next request to ask, or None when there is none or the run is stopping."""
+        async with self._lock:
+            while not self._stop.is_set():
+                if self._buffer:
+                    return self._buffer.popleft()
+                piece = await self._in_store(lambda: next(self._waiting, None))
+                if piece is None:
+                    return None
+                # Two items can share a request (both answers are the same text).
+                fresh = [item for item in piece if item.key not in self._seen]
+                self._seen.update(item.key for item in fresh)
+                self._buffer.extend(fresh)
+        return None
+
+    def _pending(self) -> Iterator[list[Pending]]:
+        retry = self._settings.retry_failed
+        return self._verdicts.pending(self._run_id, self._pairs, retry_failed=retry)
+
+    async def _ask(self, client: Client, item: Pending) -> None:
+        """One request with its retries: as many calls as configured, not one more."""
+        body = body_of(item.body)
+        for number in range(1, self._settings.attempts + 1):
+            reply = await client.ask(body)
+            final = reply.next in (Next.KEEP, Next.GIVE_UP)
+            final = final or (reply.next is Next.RETRY and number == self._settings.attempts)
+            await self._commit(item, reply, final)
+            if reply.next is Next.STOP:
+                self._halt(self._refused(reply))
+            self._watch(reply)
+            if final or self._stop.is_set():
+                return
+            await self._pause(self._delay(number, reply.retry_after))
+            if self._stop.is_set():
+                return
+
+    async def _commit(self, item: Pending, reply: Reply, final: bool) -> None:
+        """Save the call, then count it: what is counted is on disk."""
+        parsed = await self._in_store(
+            lambda: self._verdicts.record_attempt(self._run_id, item.key, reply, final=final)
+        )
+        self._calls += 1
+        self._count_tokens(reply)
+        if reply.status not in (Status.API_ERROR, Status.TIMEOUT):
+            self._replies += 1
+        elif reply.next is Next.GIVE_UP:
+            self._rejected += 1
+        if not final:
+            return
+        self._done += 1
+        if parsed.status is not Status.OK:
+            self._failed[parsed.status] = self._failed.get(parsed.status, 0) + 1
+        self._progress.update(self._done, self._failed)
+
+    def _count_tokens(self, reply: Reply) -> None:
+        if reply.prompt_tokens is None or reply.completion_tokens is None:
+            self._tokens[2] += 1
+        self._tokens[0] += reply.prompt_tokens or 0
+        self._tokens[1] += reply.completion_tokens or 0
+
+    def _watch(self, reply: Reply) -> None:
+        """Stop early when nothing answers at all."""
+        self._alive = self._alive or reply.connected or reply.http_status is not None
+        self._dead += 1
+        if not self._alive and self._dead >= DEAD_AFTER:
+            self._halt(
+                ServiceError(
+                    f"{self._where}: no connection after {self._dead} attempts"
+                    f" ({reply.error_text}); start the endpoint or correct the URL, then run"
+                    " the same command again"
+                )
+            )
+
+    def _refused(self, reply: Reply) -> ServiceError:
+        """Why the endpoint will not answer anything, in one line."""
+        what = {
+            401: f"set a valid key in {self._settings.api_key_env}",
+            403: "check that this key may use this model",
+            404: "check the URL and the model name",
+        }.get(reply.http_status or 0, "add credit or raise the limit")
+        return ServiceError(
+            f"{self._where}: HTTP {reply.http_status} {reply.error_class} for model"
+            f" {self._settings.model} ({reply.error_text}); {what}, then run the same command"
+            f" again ({self._replies} replies of this run are saved)"
+        )
+
+    def _halt(self, error: ServiceError) -> None:
+        self._stop_error = self._stop_error or error
+        self._stop.set()
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, but not longer than the run goes on."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stop.wait(), seconds)
+
+    def _delay(self, number: int, asked: float | None) -> float:
+        """Seconds before the next attempt: what the endpoint asked for (capped), or backoff."""
+        if asked is not None:
+            return min(asked, RETRY_AFTER_CAP)
+        backoff = min(self._settings.backoff_seconds * 2.0 ** (number - 1), BACKOFF_CAP)
+        return backoff * random.uniform(0.5, 1.0)
+
+    def _raise_if_useless(self) -> None:
+        """No run ends well in which every call failed (single rejected items aside)."""
+        if self._stop_error is not None:
+            raise self._stop_error
+        if self.interrupted or self._replies or not self._calls:
+            return
+        if self._cached and self._rejected == self._calls:
+            return
+        failed = ", ".join(f"{name} {count}" for name, count in sorted(self._failed.items()))
+        raise ServiceError(
+            f"{self._where}: all {self._calls} calls failed ({failed}); no verdict was made; see"
+            " the stored errors, correct the settings and run the same command again"
+        )
+
+    @property
+    def _where(self) -> str:
+        return self._settings.endpoint_name
+
+    @contextlib.contextmanager
+    def _sigint(self) -> Iterator[None]:
+        """The first interrupt drains, the second one aborts as usual."""
+        loop = asyncio.get_running_loop()
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def drain() -> None:
+            loop.remove_signal_handler(signal.SIGINT)
+            self.interrupted = True
+            self._stop.set()
+            self._progress.note(
+                "interrupted: finishing the calls in flight (interrupt again to abort);"
+                " run the same command again to continue"
+            )
+
+        loop.add_signal_handler(signal.SIGINT, drain)
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+
+    async def _in_store(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._sql, work)
+
+    def summary(self, name: str, state: str, warnings: tuple[str, ...]) -> RunSummary:
+        """The session's counts and what the plan holds now."""
+        return RunSummary(
+            run_id=self._run_id,
+            name=name,
+            state=state,
+            planned=self._planned,
+            cached=self._cached,
+            calls=self._calls,
+            statuses=self._verdicts.counts(self._run_id, self._pairs),
+            pair_verdicts=self._verdicts.pair_counts(self._run_id, self._pairs),
+            prompt_tokens=self._tokens[0],
+            completion_tokens=self._tokens[1],
+            tokens_unknown=self._tokens[2],
+            seconds=time.monotonic() - self._began,
+            warnings=warnings,
+        )
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error of a group that was not itself caused by the cancelling."""
+    leaves: list[BaseException] = []
+    for error in errors.exceptions:
+        leaves.append(_first(error) if isinstance(error, BaseExceptionGroup) else error)
+    return next((e for e in leaves if isinstance(e, EvenhandError)), leaves[0])
