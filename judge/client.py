@@ -30,7 +30,14 @@ CONNECT_SECONDS = 10.0
 FATAL_STATUSES = {401, 403, 404}
 """Wrong key, no access, wrong URL or model: the next call would fail in the same way."""
 TRANSIENT_STATUSES = {408, 409, 425, 429}
-FILTER_CODES = {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"}
+FILTER_CODES = {
+    "content_filter",
+    "content_policy_violation",
+    "ResponsibleAIPolicyViolation",
+    "data_inspection_failed",
+    "moderation_blocked",
+    "flagged_input",
+}
 QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached"}
 TEXT_LIMIT = 500
 """Characters of an error message that are kept."""
@@ -90,9 +97,10 @@ class Client:
         raw = _loads(text)
         if not isinstance(raw, dict) or raw.get("error") or "choices" not in raw:
             found = "a body that is no chat completion"
+            filtered = bool(_error_names(raw) & FILTER_CODES)
             return Reply(
-                Next.RETRY,
-                Status.API_ERROR,
+                Next.KEEP if filtered else Next.RETRY,
+                Status.FILTERED if filtered else Status.API_ERROR,
                 *clock.stop(),
                 http_status=response.status_code,
                 raw=_dumps(text if raw is None else raw),
@@ -119,10 +127,10 @@ class Client:
         text = self._clean(error.response.text)
         names = _error_names(_loads(text))
         following, status = Next.GIVE_UP, Status.API_ERROR
-        if names & QUOTA_CODES or code in FATAL_STATUSES:
-            following = Next.STOP
-        elif names & FILTER_CODES:
+        if names & FILTER_CODES:
             following, status = Next.KEEP, Status.FILTERED
+        elif names & QUOTA_CODES or code in FATAL_STATUSES:
+            following = Next.STOP
         elif code in TRANSIENT_STATUSES or code >= 500:
             following = Next.RETRY
         raw = _loads(text)
@@ -192,9 +200,11 @@ def _error_names(raw: object) -> set[str]:
     body = raw.get("error", raw) if isinstance(raw, dict) else None
     if not isinstance(body, dict):
         return set()
-    inner = body.get("innererror")
+    inner, extra = body.get("innererror"), body.get("metadata")
     places = [body, inner if isinstance(inner, dict) else {}]
-    return {str(p[name]) for p in places for name in ("code", "type") if p.get(name)}
+    found = {str(p[name]) for p in places for name in ("code", "type") if p.get(name)}
+    # A moderating proxy answers 403 and quotes what it did not like.
+    return found | ({"flagged_input"} & set(extra if isinstance(extra, dict) else ()))
 
 
 def _retry_after(headers: httpx2.Headers) -> float | None:

@@ -7,9 +7,10 @@ A verdict is a tag such as `[[A]]`. The last line that bears a tag decides:
 - two different tags → `ambiguous`
 - no tag anywhere, or no text → `unparseable`
 
-What the endpoint says about the reply comes before its text: `content_filter` →
-`filtered`, a refusal field → `refused`, `length` → `truncated` even when a tag stands
-in the text, because what was cut off might have taken the verdict back.
+What the endpoint says about the reply comes before its text: a filter's finish reason, or
+a reply with an empty list of choices → `filtered`, a refusal field → `refused`, `length` →
+`truncated` even when a tag stands in the text, because what was cut off might have taken
+the verdict back.
 
 Pure: no database, endpoint or command line.
 """
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 
 from annotate.records import Choice, Status
 
-PARSER_VERSION = "tag-1"
+PARSER_VERSION = "tag-2"
 """Changes whenever the same reply could give another verdict."""
 
 CHOICES: Mapping[str, Choice] = {
@@ -32,6 +33,9 @@ CHOICES: Mapping[str, Choice] = {
     "D": Choice.BOTH_BAD,
 }
 """What each tag means: A is the answer shown first, B the second, C a tie, D both bad."""
+
+FILTER_REASONS = {"content_filter", "safety", "prohibited_content", "blocklist", "sensitive"}
+"""Finish reasons of a content filter, in the words of the services in use."""
 
 _TAG = re.compile(r"\[\[[ \t]*([A-Za-z0-9_.+-]{1,20})[ \t]*\]\]")
 _LINE = re.compile(r"[\r\n]+")
@@ -56,8 +60,8 @@ def parse(
 
     `offered` holds tags without brackets, e.g. `("A", "B", "C", "D")`.
     """
-    if finish_reason == "content_filter":
-        return Parsed(Status.FILTERED, detail="finish_reason content_filter")
+    if finish_reason is not None and finish_reason.lower() in FILTER_REASONS:
+        return Parsed(Status.FILTERED, detail=f"finish_reason {finish_reason}")
     if refusal:
         return Parsed(Status.REFUSED, detail=_short(refusal))
     if finish_reason == "length":
@@ -78,6 +82,8 @@ def parse(
 def parse_reply(raw: object, offered: Collection[str]) -> Parsed:
     """Read a whole chat completion as the endpoint sent it (any JSON value)."""
     choices = raw.get("choices") if isinstance(raw, dict) else None
+    if choices == []:
+        return Parsed(Status.FILTERED, detail="empty choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(first, dict):
         return Parsed(Status.UNPARSEABLE, detail="no choices in the reply")

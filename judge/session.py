@@ -17,11 +17,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from annotate.errors import EvenhandError, ServiceError
 from annotate.records import Status
 
+from .adapt import Parameters
+from .parse import Parsed
 from .plan import Next, Reply, body_of
 from .progress import Progress
 from .settings import JudgeSettings
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 DEAD_AFTER = 5
 """Connection errors in a row, with no response ever, after which an endpoint is dead."""
+HEAD_START = 0.2
+"""Seconds for which the first call goes alone: what is wrong with all is found by one."""
 RETRY_AFTER_CAP = 60.0
 BACKOFF_CAP = 30.0
 T = TypeVar("T")
@@ -75,6 +79,7 @@ class Session:
         self.interrupted = False
         self._verdicts, self._run_id, self._pairs = verdicts, run_id, pairs
         self._settings, self._progress = settings, progress
+        self._parameters = Parameters(verdicts.run(run_id).manifest["rejected_parameters"])
         self._began = time.monotonic()
         self._planned = self._cached = self._done = 0
         self._calls = self._replies = self._rejected = self._dead = 0
@@ -87,19 +92,17 @@ class Session:
 
     def begin(self) -> None:
         """Count what needs no call; nothing has been asked yet."""
-        counts = self._verdicts.counts(self._run_id, self._pairs)
-        again = {"pending", "api_error", "timeout"}
-        if self._settings.retry_failed:
-            again = set(counts) - {"ok"}
-        self._planned = sum(counts.values())
-        self._cached = self._done = sum(n for name, n in counts.items() if name not in again)
+        retry = self._settings.retry_failed
+        self._planned = self._verdicts.size(self._run_id, self._pairs)
+        waiting = self._verdicts.waiting(self._run_id, self._pairs, retry_failed=retry)
+        self._cached = self._done = self._planned - waiting
         self._progress.start(self._planned, self._cached)
 
     async def work(self) -> None:
         """Ask everything that is pending; returns after the last reply is committed."""
         if self._done == self._planned:
             return
-        self._stop, self._lock = asyncio.Event(), asyncio.Lock()
+        self._stop, self._opened, self._lock = asyncio.Event(), asyncio.Event(), asyncio.Lock()
         # All SQL runs in one thread: a commit that waits for the disk, or for another
         # process's write, must not hold up the replies' clocks.
         with ThreadPoolExecutor(1, thread_name_prefix="judge-store") as self._sql:
@@ -121,12 +124,15 @@ class Session:
         ) as client:
             try:
                 async with asyncio.TaskGroup() as group:
-                    for _ in range(settings.concurrency):
-                        group.create_task(self._worker(client))
+                    for number in range(settings.concurrency):
+                        group.create_task(self._worker(client, number))
             except BaseExceptionGroup as errors:
                 raise _first(errors) from errors
 
-    async def _worker(self, client: Client) -> None:
+    async def _worker(self, client: Client, number: int) -> None:
+        if number:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._opened.wait(), HEAD_START)
         while (item := await self._next()) is not None:
             await self._ask(client, item)
 
@@ -150,26 +156,49 @@ class Session:
         return self._verdicts.pending(self._run_id, self._pairs, retry_failed=retry)
 
     async def _ask(self, client: Client, item: Pending) -> None:
-        """One request with its retries: as many calls as configured, not one more."""
-        body = body_of(item.body)
-        for number in range(1, self._settings.attempts + 1):
-            reply = await client.ask(body)
-            final = reply.next in (Next.KEEP, Next.GIVE_UP)
-            final = final or (reply.next is Next.RETRY and number == self._settings.attempts)
-            await self._commit(item, reply, final)
+        """One request to its end: as many failed calls as configured, not one more.
+
+        Neither a call that taught us a parameter nor the one retry of a reply that was
+        cut off counts as a failed attempt; each can happen only once.
+        """
+        planned, doubled, failures = body_of(item.body), item.doubled, 0
+        while not self._stop.is_set():
+            sent = self._parameters.apply(planned, doubled=doubled)
+            reply = await client.ask(sent)
+            learnt = await self._learn(sent, reply)
+            failures += reply.next is Next.RETRY
+            last = reply.next in (Next.KEEP, Next.GIVE_UP) or failures == self._settings.attempts
+            last = last and not learnt and reply.next is not Next.STOP
+            parsed = await self._save(item, reply, last)
             if reply.next is Next.STOP:
                 self._halt(self._refused(reply))
             self._watch(reply)
-            if final or self._stop.is_set():
+            if learnt:
+                continue
+            self._opened.set()
+            if parsed.status is Status.TRUNCATED and not doubled:
+                doubled = True
+            elif last:
+                self._count(parsed)
                 return
-            await self._pause(self._delay(number, reply.retry_after))
-            if self._stop.is_set():
-                return
+            else:
+                await self._pause(self._delay(failures, reply.retry_after))
 
-    async def _commit(self, item: Pending, reply: Reply, final: bool) -> None:
+    async def _learn(self, sent: Mapping[str, Any], reply: Reply) -> bool:
+        """Whether the call was refused for a parameter that is left out from now on."""
+        if reply.next is not Next.GIVE_UP:
+            return False
+        news = self._parameters.learn(sent, reply.http_status, reply.raw)
+        if news:
+            self._progress.note(f"warning: {news}")
+            rejected = dict(self._parameters.rejected)
+            await self._in_store(lambda: self._verdicts.note_rejected(self._run_id, rejected))
+        return news is not None
+
+    async def _save(self, item: Pending, reply: Reply, last: bool) -> Parsed:
         """Save the call, then count it: what is counted is on disk."""
         parsed = await self._in_store(
-            lambda: self._verdicts.record_attempt(self._run_id, item.key, reply, final=final)
+            lambda: self._verdicts.record_attempt(self._run_id, item.key, reply, final=last)
         )
         self._calls += 1
         self._count_tokens(reply)
@@ -177,8 +206,10 @@ class Session:
             self._replies += 1
         elif reply.next is Next.GIVE_UP:
             self._rejected += 1
-        if not final:
-            return
+        return parsed
+
+    def _count(self, parsed: Parsed) -> None:
+        """A request has come to its end."""
         self._done += 1
         if parsed.status is not Status.OK:
             self._failed[parsed.status] = self._failed.get(parsed.status, 0) + 1
@@ -278,6 +309,8 @@ class Session:
 
     def summary(self, name: str, state: str, warnings: tuple[str, ...]) -> RunSummary:
         """The session's counts and what the plan holds now."""
+        rejected = self._parameters.rejected.items()
+        found = [f"the endpoint rejects parameter {name}: {fate}" for name, fate in rejected]
         return RunSummary(
             run_id=self._run_id,
             name=name,
@@ -291,7 +324,7 @@ class Session:
             completion_tokens=self._tokens[1],
             tokens_unknown=self._tokens[2],
             seconds=time.monotonic() - self._began,
-            warnings=warnings,
+            warnings=(*warnings, *found),
         )
 
 

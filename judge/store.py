@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,8 @@ class Pending:
 
     key: str
     body: str
+    doubled: bool = False
+    """Its reply was cut off before: ask with twice the budget."""
 
 
 class VerdictStore:
@@ -72,10 +74,13 @@ class VerdictStore:
         """
         with self.store.write() as conn:
             found = conn.execute(
-                "SELECT id FROM judge_run WHERE kind = 'live' AND fingerprint = ? AND endpoint = ?",
+                "SELECT id, json_extract(manifest, '$.rejected_parameters') FROM judge_run"
+                " WHERE kind = 'live' AND fingerprint = ? AND endpoint = ?",
                 (fingerprint, endpoint),
             ).fetchone()
             run_id = str(found[0]) if found else str(uuid.uuid4())
+            known = json.loads(found[1] or "{}") if found else {}
+            manifest = {**manifest, "rejected_parameters": known}
             if found is None:
                 chosen = _free_name(conn, name, model, fingerprint)
                 conn.execute(
@@ -96,6 +101,16 @@ class VerdictStore:
             )
             self.store.log(conn, "judge_run", run_id, manifest)
         return self.run(run_id)
+
+    def note_rejected(self, run_id: str, rejected: Mapping[str, str]) -> None:
+        """Note in a run's manifest which parameters its endpoint does not take."""
+        with self.store.write() as conn:
+            conn.execute(
+                "UPDATE judge_run SET manifest = json_set(manifest, '$.rejected_parameters',"
+                " json(?)) WHERE id = ?",
+                (canonical_json(dict(rejected)), run_id),
+            )
+            self.store.log(conn, "judge_parameters", run_id, {"rejected": dict(rejected)})
 
     def finish_run(self, run_id: str, state: str) -> None:
         """Note how a run ended, and which models and fingerprints served it."""
@@ -194,19 +209,33 @@ class VerdictStore:
     ) -> Iterator[list[Pending]]:
         """What is still to be asked about these pairs, in plan order, a piece at a time.
 
-        A committed reply is never asked again, unless `retry_failed` and it was not usable.
+        A committed reply is never asked again, unless `retry_failed` and it was not usable,
+        or it was cut off and a kill came before its one retry.
         """
-        again = "v.status <> 'ok'" if retry_failed else "v.status IN ('api_error', 'timeout')"
         for piece in _pieces(pairs):
             rows = self.store.conn.execute(
-                "SELECT r.key, r.body FROM judge_item i JOIN judge_request r ON r.key = i.request"
+                "SELECT r.key, r.body, coalesce(v.status = 'truncated', 0)"
+                " FROM judge_item i JOIN judge_request r ON r.key = i.request"
                 " LEFT JOIN verdict v ON v.request = r.key"
                 f" WHERE i.run = ? AND i.pair IN ({_marks(piece)})"
-                f" AND (v.status IS NULL OR {again})"
+                f" AND {_open(retry_failed)}"
                 " GROUP BY r.key ORDER BY min(i.id)",
                 (run_id, *piece),
             ).fetchall()
-            yield [Pending(*row) for row in rows]
+            yield [Pending(key, body, bool(cut)) for key, body, cut in rows]
+
+    def waiting(self, run_id: str, pairs: Sequence[str], *, retry_failed: bool = False) -> int:
+        """How many requests :meth:`pending` yields, without reading them."""
+        keys: set[str] = set()
+        for piece in _pieces(pairs):
+            rows = self.store.conn.execute(
+                "SELECT DISTINCT i.request FROM judge_item i"
+                " LEFT JOIN verdict v ON v.request = i.request"
+                f" WHERE i.run = ? AND i.pair IN ({_marks(piece)}) AND {_open(retry_failed)}",
+                (run_id, *piece),
+            )
+            keys.update(row[0] for row in rows)
+        return len(keys)
 
     # Calls
 
@@ -327,6 +356,17 @@ _RUN_SQL = (
 )
 _Unit = tuple[str, str, int, str, int]
 """Run, pair, turn, dimension, replicate: what one pair verdict is about."""
+
+
+def _open(retry_failed: bool) -> str:
+    """SQL: this verdict `v` does not stand. There was no reply, or a cut one and no second."""
+    if retry_failed:
+        return "(v.status IS NULL OR v.status <> 'ok')"
+    return (
+        "(v.status IS NULL OR v.status IN ('api_error', 'timeout')"
+        " OR (v.status = 'truncated' AND 1 = (SELECT count(*) FROM judge_attempt a"
+        " WHERE a.request = v.request AND a.status = 'reply')))"
+    )
 
 
 def add_pair_verdict(conn: sqlite3.Connection, unit: _Unit, verdict: PairVerdict) -> None:

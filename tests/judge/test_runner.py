@@ -121,11 +121,15 @@ def test_every_turn_and_dimension_is_asked_in_both_orders(tmp_path: Path) -> Non
     [
         (say("I like both."), "unparseable"),
         (say("[[A]] or [[B]]"), "ambiguous"),
-        (say("[[A]] because", finish="length"), "truncated"),
-        (say("", finish="length"), "truncated"),
         (say(None, refusal="I will not judge this."), "refused"),
         (say(None, finish="content_filter"), "filtered"),
-        (always(Scripted(body=b'{"choices": [], "model": "m"}')), "unparseable"),
+        (always(Scripted(body=b'{"choices": [], "model": "m"}')), "filtered"),
+        (say(None, finish="SAFETY"), "filtered"),
+        (
+            always(Scripted(403, b'{"error": {"code": 403, "metadata": {"flagged_input": "x"}}}')),
+            "filtered",
+        ),
+        (always(Scripted(body=b'{"error": {"code": "content_filter"}}')), "filtered"),
         (always(error(400, "content_filter")), "filtered"),
         (say(None), "unparseable"),
     ],
@@ -446,7 +450,7 @@ def test_manifest_says_what_defines_the_run(study: Store) -> None:
     assert stored.manifest["served_fingerprints"] == ["fp_fake"]
     assert stored.manifest["sampling"] == {"temperature": 0.0, "max_tokens": 32, "seed": 0}
     assert stored.manifest["aggregation"] == "both-orders-1"
-    assert stored.manifest["parser"] == "tag-1"
+    assert stored.manifest["parser"] == "tag-2"
     assert set(stored.manifest["versions"]) == {"evenhand", "openai", "python"}
     assert stored.manifest["prompts"][0]["id"] == "evenhand-pairwise-harmlessness"
     assert len(stored.manifest["data_digest"]) == 64
