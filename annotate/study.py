@@ -88,6 +88,13 @@ class AssignmentSection(_Section):
     identity_leaks: Literal["keep", "exclude"] = "keep"
 
 
+class Price(_Section):
+    """US dollars per million tokens."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+
+
 class JudgeSection(_Section):
     """`[judge]`: the endpoint that answers the same questions."""
 
@@ -101,6 +108,7 @@ class JudgeSection(_Section):
     timeout_seconds: float = Field(default=120, gt=0)
     explain: bool = True
     seed: int = 7
+    prices: dict[str, Price] = {}
 
 
 class ReportSection(_Section):

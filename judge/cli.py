@@ -169,6 +169,17 @@ def judge() -> None:
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N pairs of the plan.")
 @click.option("--concurrency", type=click.IntRange(min=1), help="Calls in flight at once.")
 @click.option("--retry-failed", is_flag=True, help="Ask again where a reply was unusable.")
+@click.option("--dry-run", is_flag=True, help="Say what a run would ask and cost; ask nothing.")
+@click.option(
+    "--max-usd",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Stop before a call with which the run could cost more dollars.",
+)
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(min=1),
+    help="Stop before a call with which the run could use more tokens.",
+)
 @click.option("--name", default="", help="Name of the run in reports.")
 def judge_run(study: Path, **options: Any) -> None:
     """Judge pairs in both orders, per turn and dimension. Safe to interrupt and repeat.

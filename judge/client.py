@@ -152,14 +152,16 @@ class Client:
         """No HTTP response."""
         cause = error.__cause__ or error
         text = str(cause) or str(error) or type(cause).__name__
+        unsent = "Connect" in type(cause).__name__
         return Reply(
             following,
             status,
             *clock.stop(),
-            error_class=type(error).__name__,
+            error_class="ConnectError" if unsent else type(error).__name__,
+            unsent=unsent,
             error_text=self._clean(text)[:TEXT_LIMIT],
             # A server that took the connection and is slow is not a dead endpoint.
-            connected=status is Status.TIMEOUT and "Connect" not in type(cause).__name__,
+            connected=status is Status.TIMEOUT and not unsent,
         )
 
     def _clean(self, text: str) -> str:

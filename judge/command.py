@@ -8,11 +8,13 @@ from typing import Any
 from annotate.errors import UsageError
 from annotate.study import Study
 
+from .forecast import Forecast, forecast
 from .local import local_endpoint
+from .prices import FREE, Price, price_of
 from .progress import progress_for
 from .runner import run
 from .session import RunSummary
-from .settings import JudgeSettings
+from .settings import HOW_TO_PRICE, JudgeSettings
 
 
 def run_judge(
@@ -25,9 +27,12 @@ def run_judge(
     limit: int | None,
     concurrency: int | None,
     retry_failed: bool,
+    dry_run: bool,
+    max_usd: float | None,
+    max_tokens: int | None,
     name: str,
 ) -> str:
-    """Run the judge and say what happened.
+    """Run the judge and say what happened, or with `dry_run` what would.
 
     Raises:
         UsageError: no endpoint is named, or an option does not fit.
@@ -61,9 +66,14 @@ def run_judge(
             retry_failed=retry_failed,
             seed=chosen.seed,
             name=name,
+            price=FREE if local else price_of(named, _own_prices(study)),
+            cap_usd=max_usd,
+            cap_tokens=max_tokens,
         )
         if endpoint:
             settings = endpoint.settings(settings)
+        if dry_run:
+            return forecast_text(forecast(study.store, settings))
         return summary_text(run(study.store, settings, progress_for()))
 
 
@@ -78,8 +88,41 @@ def summary_text(summary: RunSummary) -> str:
         f"  tokens: {summary.prompt_tokens:,} in, {summary.completion_tokens:,} out"
         + (f", unknown for {summary.tokens_unknown:,} calls" if summary.tokens_unknown else ""),
     ]
+    if summary.usd:
+        lines.append(f"  price: {_usd(summary.usd)} for the run so far")
     lines += [f"  warning: {warning}" for warning in summary.warnings[:20]]
     return "\n".join(lines) + "\n"
+
+
+def forecast_text(found: Forecast) -> str:
+    """A dry run in a few lines."""
+    low, high = found.tokens
+    lines = [
+        "dry run: nothing was asked",
+        f"  requests: {found.planned:,} planned, {found.cached:,} answered before,"
+        f" {found.calls:,} calls to make (retries come on top)",
+        f"  tokens: {low.prompt:,} to {high.prompt:,} in, {low.reply:,} to {high.reply:,} out",
+    ]
+    if found.usd is None:
+        lines.append(f"  price: unknown for {found.model}; {HOW_TO_PRICE}")
+    else:
+        least, most = (_usd(value) for value in found.usd)
+        lines.append(f"  price: {least} to {most} ({found.price_source})")
+    lines += [f"  warning: {warning}" for warning in found.warnings[:20]]
+    return "\n".join(lines) + "\n"
+
+
+def _own_prices(study: Study) -> dict[str, Price]:
+    """The study's own table."""
+    return {
+        pattern: Price(row.input, row.output, f"study.toml: {pattern}")
+        for pattern, row in study.settings.judge.prices.items()
+    }
+
+
+def _usd(value: float) -> str:
+    """Dollars and cents, with more places where they would read 0.00."""
+    return f"${value:,.2f}" if value >= 1 or not value else f"${value:.4f}"
 
 
 def _counts(counts: Any) -> str:

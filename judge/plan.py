@@ -94,6 +94,8 @@ class Reply:
     error_text: str | None = None
     connected: bool = True
     """False when no HTTP response came at all."""
+    unsent: bool = False
+    """No connection was made, so that nothing can have been asked."""
 
 
 @dataclass(frozen=True, slots=True)

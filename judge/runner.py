@@ -47,7 +47,7 @@ def run(store: Store, settings: JudgeSettings, progress: Progress | None = None)
     """
     shown: Progress = progress or Silent()
     spec, ids = plan_spec(settings), plan.pair_ids(store, settings.limit)
-    found = _checked(store, ids)
+    found = checked(store, ids)
     for warning in found.warnings:
         shown.note(f"warning: {warning}")
     verdicts = VerdictStore(store)
@@ -65,7 +65,7 @@ def run(store: Store, settings: JudgeSettings, progress: Progress | None = None)
             verdicts.register(started.id, requests)
         session.begin()
         _drive(session)
-        state = "stopped" if session.interrupted else "done"
+        state = "stopped" if session.interrupted or session.at_cap else "done"
     finally:
         verdicts.finish_run(started.id, state)
         shown.finish()
@@ -78,7 +78,7 @@ def preflight(store: Store, settings: JudgeSettings) -> Preflight:
     return plan.preflight(pair for piece in plan.chunks(store, ids) for pair in piece)
 
 
-def _checked(store: Store, ids: list[str]) -> Preflight:
+def checked(store: Store, ids: list[str]) -> Preflight:
     """The preflight of these pairs; raises when the run cannot start."""
     found = plan.preflight(pair for piece in plan.chunks(store, ids) for pair in piece)
     if found.errors:

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from annotate.errors import EvenhandError, ServiceError
 from annotate.records import Status
 
-from .adapt import Parameters
+from .adapt import Parameters, budget
+from .budget import Caps, Purse, Usage, bound
 from .parse import Parsed
 from .plan import Next, Reply, body_of
 from .progress import Progress
@@ -48,6 +49,8 @@ class RunSummary:
     `calls` are HTTP calls of this start, retries included; `cached` requests needed none.
     `statuses` counts the plan's requests, `pair_verdicts` its pairs × turns × dimensions.
     Tokens are sums over calls that told them; `tokens_unknown` calls did not.
+    `usd` is what the run has cost over all its starts (None: unknown price); calls that
+    did not tell count with the most they can have used.
     """
 
     run_id: str
@@ -61,6 +64,7 @@ class RunSummary:
     prompt_tokens: int
     completion_tokens: int
     tokens_unknown: int
+    usd: float | None
     seconds: float
     warnings: tuple[str, ...]
 
@@ -76,10 +80,12 @@ class Session:
         settings: JudgeSettings,
         progress: Progress,
     ) -> None:
-        self.interrupted = False
+        self.interrupted = self.at_cap = False
         self._verdicts, self._run_id, self._pairs = verdicts, run_id, pairs
         self._settings, self._progress = settings, progress
         self._parameters = Parameters(verdicts.run(run_id).manifest["rejected_parameters"])
+        caps = Caps(settings.cap_usd, settings.cap_tokens, settings.price)
+        self._purse = Purse(caps, Usage(*verdicts.used(run_id)))
         self._began = time.monotonic()
         self._planned = self._cached = self._done = 0
         self._calls = self._replies = self._rejected = self._dead = 0
@@ -103,12 +109,15 @@ class Session:
         if self._done == self._planned:
             return
         self._stop, self._opened, self._lock = asyncio.Event(), asyncio.Event(), asyncio.Lock()
+        self._settled = asyncio.Event()
         # All SQL runs in one thread: a commit that waits for the disk, or for another
         # process's write, must not hold up the replies' clocks.
         with ThreadPoolExecutor(1, thread_name_prefix="judge-store") as self._sql:
             self._waiting = self._pending()
             with self._sigint():
                 await self._ask_all()
+            if self.at_cap:
+                await self._in_store(lambda: self._verdicts.skip_waiting(self._run_id, self._pairs))
         self._raise_if_useless()
 
     async def _ask_all(self) -> None:
@@ -164,7 +173,11 @@ class Session:
         planned, doubled, failures = body_of(item.body), item.doubled, 0
         while not self._stop.is_set():
             sent = self._parameters.apply(planned, doubled=doubled)
+            most = bound(sent)
+            if not await self._afford(sent, most):
+                return
             reply = await client.ask(sent)
+            self._settle(most, reply)
             learnt = await self._learn(sent, reply)
             failures += reply.next is Next.RETRY
             last = reply.next in (Next.KEEP, Next.GIVE_UP) or failures == self._settings.attempts
@@ -183,6 +196,32 @@ class Session:
                 return
             else:
                 await self._pause(self._delay(failures, reply.retry_after))
+
+    async def _afford(self, sent: Mapping[str, Any], most: Usage) -> bool:
+        """Reserve what a call could use, after those in flight have told what they did."""
+        if self._settings.cap_usd or self._settings.cap_tokens:
+            if budget(sent) is None:
+                self._halt(ServiceError(f"{self._where}: takes no token limit, so no cap can hold"))
+                return False
+            while not self._stop.is_set() and not self._purse.reserve(most):
+                if not self._purse.reserved.total:
+                    self.at_cap = True
+                    self._stop.set()
+                    break
+                self._settled.clear()
+                await self._settled.wait()
+        return not self._stop.is_set()
+
+    def _settle(self, most: Usage, reply: Reply) -> None:
+        """What a call used: as told; its bound if it was sent and nothing came back."""
+        free = reply.unsent or (reply.http_status or 0) >= 400
+        told = Usage(
+            most.prompt if reply.prompt_tokens is None else reply.prompt_tokens,
+            most.reply if reply.completion_tokens is None else reply.completion_tokens,
+        )
+        reserved = most if self._purse.caps else Usage()
+        self._purse.settle(reserved, Usage() if free else told)
+        self._settled.set()
 
     async def _learn(self, sent: Mapping[str, Any], reply: Reply) -> bool:
         """Whether the call was refused for a parameter that is left out from now on."""
@@ -267,7 +306,7 @@ class Session:
         """No run ends well in which every call failed (single rejected items aside)."""
         if self._stop_error is not None:
             raise self._stop_error
-        if self.interrupted or self._replies or not self._calls:
+        if self.interrupted or self.at_cap or self._replies or not self._calls:
             return
         if self._cached and self._rejected == self._calls:
             return
@@ -311,6 +350,11 @@ class Session:
         """The session's counts and what the plan holds now."""
         rejected = self._parameters.rejected.items()
         found = [f"the endpoint rejects parameter {name}: {fate}" for name, fate in rejected]
+        if self.at_cap:
+            found.append(
+                "stopped before a call that could exceed the cap: the rest is skipped_budget;"
+                " run the same command again with a higher cap to continue"
+            )
         return RunSummary(
             run_id=self._run_id,
             name=name,
@@ -323,6 +367,7 @@ class Session:
             prompt_tokens=self._tokens[0],
             completion_tokens=self._tokens[1],
             tokens_unknown=self._tokens[2],
+            usd=self._purse.caps.cost(self._purse.spent),
             seconds=time.monotonic() - self._began,
             warnings=(*warnings, *found),
         )

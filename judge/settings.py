@@ -14,11 +14,14 @@ from annotate.records import HARMLESSNESS, digest
 
 from .parse import PARSER_VERSION
 from .plan import ORDER_PLAN, PlanSpec, Preflight
+from .prices import Price
 from .prompt import load
 from .verdicts import AGGREGATION
 
 VERDICT_TOKENS = 32
 EXPLAIN_TOKENS = 512
+HOW_TO_PRICE = 'write it into study.toml: [judge.prices."MODEL"] input = … output = …'
+"""What to do about an unknown price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,7 @@ class JudgeSettings:
     `endpoint` names the endpoint in keys and manifests when its URL changes from start
     to start (the local model); by default it is the URL without credentials and query.
     `max_tokens` None means enough for a verdict (with `explain`: for an explanation).
+    `cap_usd` and `cap_tokens` hold over all starts of a run; dollars need a `price`.
     `max_tokens_param` "" picks the name that the endpoint takes.
     """
 
@@ -50,6 +54,9 @@ class JudgeSettings:
     name: str = ""
     endpoint: str = ""
     endpoint_details: Mapping[str, Any] = field(default_factory=dict)
+    price: Price | None = None
+    cap_usd: float | None = None
+    cap_tokens: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no run could use.
@@ -67,10 +74,12 @@ class JudgeSettings:
         _require(unique, "dimensions", self.dimensions, "each one once")
         for name in ("concurrency", "attempts", "timeout_seconds"):
             _require(getattr(self, name) > 0, name, getattr(self, name), "more than 0")
-        for name in ("limit", "max_tokens"):
+        for name in ("limit", "max_tokens", "cap_usd", "cap_tokens"):
             value = getattr(self, name)
             _require(value is None or value > 0, name, value, "more than 0")
         _require(self.backoff_seconds >= 0, "backoff_seconds", self.backoff_seconds, "0 or more")
+        priced = self.cap_usd is None or self.price is not None
+        _require(priced, "cap_usd", self.cap_usd, f"a known price of {self.model}; {HOW_TO_PRICE}")
         taken = {"model", "messages"} & set(self.extra_body)
         _require(not taken, "extra_body", sorted(taken), "other fields than these")
 

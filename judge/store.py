@@ -23,8 +23,8 @@ from .parse import PARSER_VERSION, Parsed, parse_reply
 from .plan import Reply, Request
 from .verdicts import PairVerdict, Verdict, combine
 
-NO_REPLY = (Status.API_ERROR, Status.TIMEOUT)
-"""Statuses of calls that brought nothing; they are asked again by the next run."""
+NO_REPLY = (Status.API_ERROR, Status.TIMEOUT, Status.SKIPPED_BUDGET)
+"""Statuses of requests that brought nothing; they are asked again by the next run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +237,51 @@ class VerdictStore:
             keys.update(row[0] for row in rows)
         return len(keys)
 
+    def answered(self, keys: Sequence[str], *, retry_failed: bool = False) -> set[str]:
+        """Which of these requests need no call, whoever asked them."""
+        found: set[str] = set()
+        for piece in _pieces(keys, 500):
+            rows = self.store.conn.execute(
+                f"SELECT v.request FROM verdict v WHERE v.request IN ({_marks(piece)})"
+                f" AND NOT {_open(retry_failed)}",
+                tuple(piece),
+            )
+            found.update(row[0] for row in rows)
+        return found
+
+    def skip_waiting(self, run_id: str, pairs: Sequence[str]) -> None:
+        """Give every request that was never asked the status `skipped_budget`."""
+        parsed = Parsed(Status.SKIPPED_BUDGET, detail="a cap of this run")
+        for piece in _pieces(pairs):
+            with self.store.write() as conn:
+                keys = conn.execute(
+                    "SELECT DISTINCT i.request FROM judge_item i LEFT JOIN verdict v"
+                    f" ON v.request = i.request WHERE i.run = ? AND i.pair IN ({_marks(piece)})"
+                    " AND v.status IS NULL",
+                    (run_id, *piece),
+                ).fetchall()
+                for (key,) in keys:
+                    _put_verdict(conn, key, None, parsed)
+                    for unit in _units(conn, key):
+                        _derive(conn, unit)
+
+    def used(self, run_id: str) -> tuple[int, int]:
+        """Tokens (in, out) of all calls of a run; where a call did not tell, its bound.
+
+        Errors with a response, and calls that never connected, cost nothing.
+        """
+        row = self.store.conn.execute(
+            "SELECT sum(coalesce(a.prompt_tokens, length(CAST(r.body AS BLOB)))),"
+            " sum(coalesce(a.completion_tokens, 2 * coalesce("
+            "json_extract(r.body, '$.max_tokens'),"
+            " json_extract(r.body, '$.max_completion_tokens'), 0)))"
+            " FROM judge_attempt a JOIN judge_request r ON r.key = a.request WHERE a.run = ?"
+            " AND (a.status IN ('reply', 'timeout') OR a.status = 'api_error'"
+            " AND a.http_status IS NULL AND a.error_class IS NOT 'ConnectError')",
+            (run_id,),
+        ).fetchone()
+        return int(row[0] or 0), int(row[1] or 0)
+
     # Calls
 
     def record_attempt(self, run_id: str, key: str, call: Reply, *, final: bool) -> Parsed:
@@ -363,7 +408,7 @@ def _open(retry_failed: bool) -> str:
     if retry_failed:
         return "(v.status IS NULL OR v.status <> 'ok')"
     return (
-        "(v.status IS NULL OR v.status IN ('api_error', 'timeout')"
+        "(v.status IS NULL OR v.status IN ('api_error', 'timeout', 'skipped_budget')"
         " OR (v.status = 'truncated' AND 1 = (SELECT count(*) FROM judge_attempt a"
         " WHERE a.request = v.request AND a.status = 'reply')))"
     )
@@ -432,7 +477,7 @@ def _insert_attempt(conn: sqlite3.Connection, run_id: str, key: str, call: Reply
     return int(inserted.lastrowid or 0)
 
 
-def _put_verdict(conn: sqlite3.Connection, key: str, attempt: int, parsed: Parsed) -> None:
+def _put_verdict(conn: sqlite3.Connection, key: str, attempt: int | None, parsed: Parsed) -> None:
     conn.execute(
         "INSERT INTO verdict (request, attempt, status, choice, detail, parser)"
         " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (request) DO UPDATE SET"
