@@ -108,6 +108,8 @@ class JudgeSection(_Section):
     timeout_seconds: float = Field(default=120, gt=0)
     explain: bool = True
     seed: int = 7
+    rpm: int | None = Field(default=None, ge=1)
+    tpm: int | None = Field(default=None, ge=1)
     prices: dict[str, Price] = {}
 
 

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from .local import local_endpoint
     from .report import to_json, to_markdown, to_text, write
     from .runner import run
-    from .session import RunSummary
     from .settings import JudgeSettings
     from .store import VerdictStore
     from .summary import Report, agreement_report
     from .table import tidy
+    from .tally import RunSummary
     from .verdict_import import verdict_sink
 
 _HOMES = {
     "Estimate": "estimate",
     "JudgeSettings": "settings",
     "Report": "summary",
-    "RunSummary": "session",
+    "RunSummary": "tally",
     "VerdictStore": "store",
     "agreement_report": "summary",
     "local_endpoint": "local",

@@ -16,8 +16,8 @@ from typing import Any
 from .adapt import budget
 from .prices import Price
 
-LEAST_BYTES, MOST_BYTES = 2, 6
-"""Bytes per token: scripts that tokenise badly, and plain English at its best."""
+LEAST_BYTES, USUAL_BYTES, MOST_BYTES = 2, 4, 6
+"""Bytes per token: scripts that tokenise badly, the usual, plain English at its best."""
 PER_MESSAGE = 16
 """Tokens that a chat template adds to a message, at most."""
 
@@ -97,6 +97,11 @@ def likely(sent: Mapping[str, Any]) -> tuple[Usage, Usage]:
         Usage(size // MOST_BYTES, min(1, most.reply)),
         Usage(size // LEAST_BYTES + PER_MESSAGE * (messages + 1), most.reply),
     )
+
+
+def guess(sent: Mapping[str, Any]) -> Usage:
+    """A call's tokens as rate limits count them before it is made."""
+    return Usage(text_bytes(sent)[0] // USUAL_BYTES, budget(sent) or 0)
 
 
 def text_bytes(sent: Mapping[str, Any]) -> tuple[int, int]:

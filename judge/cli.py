@@ -167,7 +167,9 @@ def judge() -> None:
 @click.option("--model", help="Model name at the endpoint; default: study.toml.")
 @click.option("--dimension", "dimensions", multiple=True, help="Only these; default: the study's.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N pairs of the plan.")
-@click.option("--concurrency", type=click.IntRange(min=1), help="Calls in flight at once.")
+@click.option("--concurrency", type=click.IntRange(min=1), help="Most calls in flight at once.")
+@click.option("--rpm", type=click.IntRange(min=1), help="Most requests per minute.")
+@click.option("--tpm", type=click.IntRange(min=1), help="Most tokens per minute.")
 @click.option("--retry-failed", is_flag=True, help="Ask again where a reply was unusable.")
 @click.option("--dry-run", is_flag=True, help="Say what a run would ask and cost; ask nothing.")
 @click.option(

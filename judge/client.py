@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import json
 import math
+import re
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -39,6 +40,8 @@ FILTER_CODES = {
     "flagged_input",
 }
 QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached"}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 TEXT_LIMIT = 500
 """Characters of an error message that are kept."""
 
@@ -119,6 +122,7 @@ class Client:
             system_fingerprint=_string(raw.get("system_fingerprint")),
             prompt_tokens=_count(usage.get("prompt_tokens")),
             completion_tokens=_count(usage.get("completion_tokens")),
+            limit_reset=_limit_reset(response.headers),
         )
 
     def _refused(self, clock: _Clock, error: openai.APIStatusError) -> Reply:
@@ -141,6 +145,7 @@ class Client:
             http_status=code,
             raw=_dumps(text if raw is None else raw),
             retry_after=_retry_after(error.response.headers),
+            limit_reset=_limit_reset(error.response.headers),
             error_class=next(iter(sorted(names & (QUOTA_CODES | FILTER_CODES))), None)
             or type(error).__name__,
             error_text=self._clean(str(error))[:TEXT_LIMIT],
@@ -219,6 +224,25 @@ def _retry_after(headers: httpx2.Headers) -> float | None:
         moment = parsedate_to_datetime(value)
         return max(0.0, (moment.astimezone(UTC) - datetime.now(UTC)).total_seconds())
     return None
+
+
+def _limit_reset(headers: httpx2.Headers) -> float | None:
+    """Seconds until the limits of which nothing remains start again, if there are any."""
+    waits = [
+        _seconds(headers.get(f"x-ratelimit-reset-{kind}", ""))
+        for kind in ("requests", "tokens")
+        if headers.get(f"x-ratelimit-remaining-{kind}", "").strip() == "0"
+    ]
+    return max((wait for wait in waits if wait is not None), default=None)
+
+
+def _seconds(text: str) -> float | None:
+    """A duration such as `6m0s`, `20ms`, `1.5s` or `2` (seconds)."""
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        return float(text)
+    if not re.fullmatch(rf"({_PART.pattern})+", text):
+        return None
+    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
 
 
 def _string(value: object) -> str | None:

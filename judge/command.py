@@ -13,8 +13,8 @@ from .local import local_endpoint
 from .prices import FREE, Price, price_of
 from .progress import progress_for
 from .runner import run
-from .session import RunSummary
 from .settings import HOW_TO_PRICE, JudgeSettings
+from .tally import RunSummary
 
 
 def run_judge(
@@ -30,6 +30,8 @@ def run_judge(
     dry_run: bool,
     max_usd: float | None,
     max_tokens: int | None,
+    rpm: int | None,
+    tpm: int | None,
     name: str,
 ) -> str:
     """Run the judge and say what happened, or with `dry_run` what would.
@@ -67,6 +69,8 @@ def run_judge(
             seed=chosen.seed,
             name=name,
             price=FREE if local else price_of(named, _own_prices(study)),
+            rpm=rpm or chosen.rpm,
+            tpm=tpm or chosen.tpm,
             cap_usd=max_usd,
             cap_tokens=max_tokens,
         )

@@ -90,6 +90,8 @@ class Reply:
     completion_tokens: int | None = None
     retry_after: float | None = None
     """Seconds that the endpoint asked to wait."""
+    limit_reset: float | None = None
+    """Seconds until a rate limit that is used up by now allows the next call."""
     error_class: str | None = None
     error_text: str | None = None
     connected: bool = True

@@ -11,9 +11,10 @@ from annotate.store import Store
 from . import plan
 from .plan import Preflight
 from .progress import Progress, Silent
-from .session import RunSummary, Session
+from .session import Session
 from .settings import JudgeSettings, fingerprint, manifest, plan_spec
 from .store import VerdictStore
+from .tally import RunSummary
 
 __all__ = ["JudgeSettings", "PreflightError", "RunSummary", "preflight", "run"]
 

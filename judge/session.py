@@ -16,19 +16,20 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from annotate.errors import EvenhandError, ServiceError
 from annotate.records import Status
 
 from .adapt import Parameters, budget
-from .budget import Caps, Purse, Usage, bound
+from .budget import Caps, Purse, Usage, bound, guess
+from .pace import Pace
 from .parse import Parsed
 from .plan import Next, Reply, body_of
 from .progress import Progress
 from .settings import JudgeSettings
 from .store import Pending, VerdictStore
+from .tally import RunSummary, Tally
 
 if TYPE_CHECKING:
     from .client import Client
@@ -38,35 +39,10 @@ DEAD_AFTER = 5
 HEAD_START = 0.2
 """Seconds for which the first call goes alone: what is wrong with all is found by one."""
 RETRY_AFTER_CAP = 60.0
+OVERLOADED = {429, 503, 529}
+"""Answers that ask for fewer calls at once."""
 BACKOFF_CAP = 30.0
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class RunSummary:
-    """What a run did and what its plan holds now.
-
-    `calls` are HTTP calls of this start, retries included; `cached` requests needed none.
-    `statuses` counts the plan's requests, `pair_verdicts` its pairs × turns × dimensions.
-    Tokens are sums over calls that told them; `tokens_unknown` calls did not.
-    `usd` is what the run has cost over all its starts (None: unknown price); calls that
-    did not tell count with the most they can have used.
-    """
-
-    run_id: str
-    name: str
-    state: str
-    planned: int
-    cached: int
-    calls: int
-    statuses: Mapping[str, int]
-    pair_verdicts: Mapping[str, int]
-    prompt_tokens: int
-    completion_tokens: int
-    tokens_unknown: int
-    usd: float | None
-    seconds: float
-    warnings: tuple[str, ...]
 
 
 class Session:
@@ -87,11 +63,9 @@ class Session:
         caps = Caps(settings.cap_usd, settings.cap_tokens, settings.price)
         self._purse = Purse(caps, Usage(*verdicts.used(run_id)))
         self._began = time.monotonic()
-        self._planned = self._cached = self._done = 0
-        self._calls = self._replies = self._rejected = self._dead = 0
-        self._alive = False
-        self._tokens = [0, 0, 0]
-        self._failed: dict[str, int] = {}
+        self._tally = Tally()
+        self._pace = Pace(settings.concurrency, settings.rpm, settings.tpm)
+        self._alive, self._dead = False, 0
         self._seen: set[str] = set()
         self._buffer: deque[Pending] = deque()
         self._stop_error: ServiceError | None = None
@@ -99,14 +73,14 @@ class Session:
     def begin(self) -> None:
         """Count what needs no call; nothing has been asked yet."""
         retry = self._settings.retry_failed
-        self._planned = self._verdicts.size(self._run_id, self._pairs)
+        self._tally.planned = self._verdicts.size(self._run_id, self._pairs)
         waiting = self._verdicts.waiting(self._run_id, self._pairs, retry_failed=retry)
-        self._cached = self._done = self._planned - waiting
-        self._progress.start(self._planned, self._cached)
+        self._tally.cached = self._tally.done = self._tally.planned - waiting
+        self._progress.start(self._tally.planned, self._tally.cached)
 
     async def work(self) -> None:
         """Ask everything that is pending; returns after the last reply is committed."""
-        if self._done == self._planned:
+        if self._tally.done == self._tally.planned:
             return
         self._stop, self._opened, self._lock = asyncio.Event(), asyncio.Event(), asyncio.Lock()
         self._settled = asyncio.Event()
@@ -173,11 +147,9 @@ class Session:
         planned, doubled, failures = body_of(item.body), item.doubled, 0
         while not self._stop.is_set():
             sent = self._parameters.apply(planned, doubled=doubled)
-            most = bound(sent)
-            if not await self._afford(sent, most):
+            reply = await self._send(client, sent)
+            if reply is None:
                 return
-            reply = await client.ask(sent)
-            self._settle(most, reply)
             learnt = await self._learn(sent, reply)
             failures += reply.next is Next.RETRY
             last = reply.next in (Next.KEEP, Next.GIVE_UP) or failures == self._settings.attempts
@@ -197,6 +169,24 @@ class Session:
             else:
                 await self._pause(self._delay(failures, reply.retry_after))
 
+    async def _send(self, client: Client, sent: Mapping[str, Any]) -> Reply | None:
+        """One call, as soon as caps and pace allow; None when the run stops before."""
+        most = bound(sent)
+        if not await self._afford(sent, most):
+            return None
+        ticket = await self._pace.enter(guess(sent).total, self._stop)
+        if ticket is None:
+            return None
+        reply = await client.ask(sent)
+        used = self._settle(most, reply)
+        overloaded = reply.http_status in OVERLOADED or reply.status is Status.TIMEOUT
+        asked = reply.limit_reset if reply.retry_after is None else reply.retry_after
+        hold = None if asked is None else min(asked, RETRY_AFTER_CAP)
+        cut = self._pace.leave(ticket, used=used.total, overloaded=overloaded, hold=hold)
+        if cut and self._pace.overloads == 1:
+            self._progress.note(f"{self._where} is overloaded: asking more slowly")
+        return reply
+
     async def _afford(self, sent: Mapping[str, Any], most: Usage) -> bool:
         """Reserve what a call could use, after those in flight have told what they did."""
         if self._settings.cap_usd or self._settings.cap_tokens:
@@ -212,7 +202,7 @@ class Session:
                 await self._settled.wait()
         return not self._stop.is_set()
 
-    def _settle(self, most: Usage, reply: Reply) -> None:
+    def _settle(self, most: Usage, reply: Reply) -> Usage:
         """What a call used: as told; its bound if it was sent and nothing came back."""
         free = reply.unsent or (reply.http_status or 0) >= 400
         told = Usage(
@@ -220,8 +210,10 @@ class Session:
             most.reply if reply.completion_tokens is None else reply.completion_tokens,
         )
         reserved = most if self._purse.caps else Usage()
-        self._purse.settle(reserved, Usage() if free else told)
+        used = Usage() if free else told
+        self._purse.settle(reserved, used)
         self._settled.set()
+        return used
 
     async def _learn(self, sent: Mapping[str, Any], reply: Reply) -> bool:
         """Whether the call was refused for a parameter that is left out from now on."""
@@ -239,26 +231,13 @@ class Session:
         parsed = await self._in_store(
             lambda: self._verdicts.record_attempt(self._run_id, item.key, reply, final=last)
         )
-        self._calls += 1
-        self._count_tokens(reply)
-        if reply.status not in (Status.API_ERROR, Status.TIMEOUT):
-            self._replies += 1
-        elif reply.next is Next.GIVE_UP:
-            self._rejected += 1
+        self._tally.call(reply)
         return parsed
 
     def _count(self, parsed: Parsed) -> None:
         """A request has come to its end."""
-        self._done += 1
-        if parsed.status is not Status.OK:
-            self._failed[parsed.status] = self._failed.get(parsed.status, 0) + 1
-        self._progress.update(self._done, self._failed)
-
-    def _count_tokens(self, reply: Reply) -> None:
-        if reply.prompt_tokens is None or reply.completion_tokens is None:
-            self._tokens[2] += 1
-        self._tokens[0] += reply.prompt_tokens or 0
-        self._tokens[1] += reply.completion_tokens or 0
+        self._tally.end(parsed)
+        self._progress.update(self._tally.done, self._tally.failed)
 
     def _watch(self, reply: Reply) -> None:
         """Stop early when nothing answers at all."""
@@ -283,7 +262,7 @@ class Session:
         return ServiceError(
             f"{self._where}: HTTP {reply.http_status} {reply.error_class} for model"
             f" {self._settings.model} ({reply.error_text}); {what}, then run the same command"
-            f" again ({self._replies} replies of this run are saved)"
+            f" again ({self._tally.replies} replies of this run are saved)"
         )
 
     def _halt(self, error: ServiceError) -> None:
@@ -306,14 +285,15 @@ class Session:
         """No run ends well in which every call failed (single rejected items aside)."""
         if self._stop_error is not None:
             raise self._stop_error
-        if self.interrupted or self.at_cap or self._replies or not self._calls:
+        if self.interrupted or self.at_cap or self._tally.replies or not self._tally.calls:
             return
-        if self._cached and self._rejected == self._calls:
+        if self._tally.cached and self._tally.rejected == self._tally.calls:
             return
-        failed = ", ".join(f"{name} {count}" for name, count in sorted(self._failed.items()))
+        counts = sorted(self._tally.failed.items())
+        failed = ", ".join(f"{name} {count}" for name, count in counts)
         raise ServiceError(
-            f"{self._where}: all {self._calls} calls failed ({failed}); no verdict was made; see"
-            " the stored errors, correct the settings and run the same command again"
+            f"{self._where}: all {self._tally.calls} calls failed ({failed}); no verdict was made;"
+            " see the stored errors, correct the settings and run the same command again"
         )
 
     @property
@@ -359,14 +339,14 @@ class Session:
             run_id=self._run_id,
             name=name,
             state=state,
-            planned=self._planned,
-            cached=self._cached,
-            calls=self._calls,
+            planned=self._tally.planned,
+            cached=self._tally.cached,
+            calls=self._tally.calls,
             statuses=self._verdicts.counts(self._run_id, self._pairs),
             pair_verdicts=self._verdicts.pair_counts(self._run_id, self._pairs),
-            prompt_tokens=self._tokens[0],
-            completion_tokens=self._tokens[1],
-            tokens_unknown=self._tokens[2],
+            prompt_tokens=self._tally.prompt_tokens,
+            completion_tokens=self._tally.completion_tokens,
+            tokens_unknown=self._tally.tokens_unknown,
             usd=self._purse.caps.cost(self._purse.spent),
             seconds=time.monotonic() - self._began,
             warnings=(*warnings, *found),

@@ -31,6 +31,7 @@ class JudgeSettings:
     `endpoint` names the endpoint in keys and manifests when its URL changes from start
     to start (the local model); by default it is the URL without credentials and query.
     `max_tokens` None means enough for a verdict (with `explain`: for an explanation).
+    `concurrency` is the most calls at once, `rpm` and `tpm` the requests and tokens a minute.
     `cap_usd` and `cap_tokens` hold over all starts of a run; dollars need a `price`.
     `max_tokens_param` "" picks the name that the endpoint takes.
     """
@@ -55,6 +56,8 @@ class JudgeSettings:
     endpoint: str = ""
     endpoint_details: Mapping[str, Any] = field(default_factory=dict)
     price: Price | None = None
+    rpm: int | None = None
+    tpm: int | None = None
     cap_usd: float | None = None
     cap_tokens: int | None = None
 
@@ -74,7 +77,7 @@ class JudgeSettings:
         _require(unique, "dimensions", self.dimensions, "each one once")
         for name in ("concurrency", "attempts", "timeout_seconds"):
             _require(getattr(self, name) > 0, name, getattr(self, name), "more than 0")
-        for name in ("limit", "max_tokens", "cap_usd", "cap_tokens"):
+        for name in ("limit", "max_tokens", "rpm", "tpm", "cap_usd", "cap_tokens"):
             value = getattr(self, name)
             _require(value is None or value > 0, name, value, "more than 0")
         _require(self.backoff_seconds >= 0, "backoff_seconds", self.backoff_seconds, "0 or more")

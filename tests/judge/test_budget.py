@@ -115,6 +115,7 @@ def test_a_dry_run_asks_nothing_and_its_range_holds_the_truth(study: Store) -> N
         later = forecast(study, settings(endpoint.base_url))
     assert (found.planned, found.cached, found.calls) == (40, 0, 40)
     assert (later.planned, later.cached, later.calls) == (40, 10, 30)
+    assert later.tokens[1].reply == 30 * 32
     low, high = found.tokens
     assert 0 < low.prompt < high.prompt
     assert (low.reply, high.reply) == (40, 40 * 32)
