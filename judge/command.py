@@ -10,10 +10,13 @@ from annotate.study import Study
 
 from .forecast import Forecast, forecast
 from .local import local_endpoint
+from .manifests import differences, flat
+from .parse import PARSER_VERSION
 from .prices import FREE, Price, price_of
 from .progress import progress_for
 from .runner import run
 from .settings import HOW_TO_PRICE, JudgeSettings
+from .store import VerdictStore
 from .tally import RunSummary
 
 
@@ -79,6 +82,37 @@ def run_judge(
         if dry_run:
             return forecast_text(forecast(study.store, settings))
         return summary_text(run(study.store, settings, progress_for()))
+
+
+def show_run(study: Study, name: str) -> str:
+    """A run: its row, its manifest, what it came to."""
+    verdicts = VerdictStore(study.store)
+    found = verdicts.find(name)
+    lines = [
+        f"judge {found.name}: {found.state} ({found.kind}, {found.id})",
+        f"  started {found.created_at}, ended {found.finished_at or 'not yet'}",
+        f"  replies: {_counts(verdicts.counts(found.id))}",
+        f"  pair verdicts: {_counts(verdicts.pair_counts(found.id))}",
+    ]
+    lines += [f"  {path} = {value}" for path, value in flat(found.manifest) if path]
+    return "\n".join(lines) + "\n"
+
+
+def diff_runs(study: Study, left: str, right: str) -> str:
+    """What two manifests do not share."""
+    verdicts = VerdictStore(study.store)
+    a, b = verdicts.find(left), verdicts.find(right)
+    found = differences(a.manifest, b.manifest)
+    if not found:
+        return "The manifests say the same.\n"
+    lines = [f"{d.path}: {d.left} → {d.right}" for d in found]
+    return "\n".join([f"{a.name} → {b.name}", *lines]) + "\n"
+
+
+def reparse_replies(study: Study) -> str:
+    """Derive every verdict again."""
+    changed = VerdictStore(study.store).reparse()
+    return f"Read every stored reply again ({PARSER_VERSION}): {changed:,} verdicts changed.\n"
 
 
 def summary_text(summary: RunSummary) -> str:

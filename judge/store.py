@@ -149,6 +149,21 @@ class VerdictStore:
         rows = self.store.conn.execute(f"{_RUN_SQL} ORDER BY created_at, rowid").fetchall()
         return [_run(row) for row in rows]
 
+    def find(self, name: str) -> Run:
+        """The run with this name, or with an id that begins so.
+
+        Raises:
+            UsageError: there is none, or the beginning fits several.
+        """
+        known = self.runs()
+        named = [run for run in known if run.name == name]
+        found = named or [run for run in known if name and run.id.startswith(name)]
+        if len(found) != 1:
+            what = "fits several runs" if found else "no such judge run"
+            names = ", ".join(run.name for run in known) or "none yet"
+            raise UsageError(f"run {name!r}: {what}; expected one of: {names}")
+        return found[0]
+
     def run(self, run_id: str) -> Run:
         """One run.
 

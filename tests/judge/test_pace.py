@@ -79,12 +79,24 @@ def test_the_rate_of_requests_is_kept(study: Store) -> None:
     assert seconds > (22 - 12) / 1.8 * 0.9
 
 
-def test_tokens_are_corrected_by_what_was_used(study: Store) -> None:
-    """Estimated at several hundred each, used 105: the estimate alone would wait for minutes."""
+def test_tokens_are_corrected_by_what_was_used() -> None:
+    pace, stop = Pace(4, tpm=600), asyncio.Event()
+
+    async def play() -> None:
+        first = await pace.enter(60, stop)
+        assert first is not None
+        pace.leave(first, used=5, overloaded=False, hold=None)
+        await asyncio.wait_for(pace.enter(50, stop), 1)
+
+    asyncio.run(play())
+
+
+def test_tokens_per_minute_are_kept(study: Store) -> None:
     with FakeEndpoint(always(OK)) as endpoint:
-        summary = run(study, settings(endpoint.base_url, tpm=40_000, concurrency=1))
-    assert summary.statuses == {"ok": 40}
-    assert summary.seconds < 20
+        slow = settings(endpoint.base_url, tpm=18_000, limit=12, concurrency=1)
+        summary = run(study, slow)
+    assert summary.statuses == {"ok": 24}
+    assert summary.seconds > (24 * 105 - 1800) / 270 * 0.9
 
 
 def test_an_overloaded_endpoint_is_asked_by_fewer_at_once(study: Store) -> None:
