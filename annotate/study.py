@@ -107,6 +107,7 @@ class JudgeSection(_Section):
     attempts: int = Field(default=4, ge=1, le=20)
     timeout_seconds: float = Field(default=120, gt=0)
     explain: bool = True
+    output: Literal["tag", "json", "auto"] = "tag"
     seed: int = 7
     rpm: int | None = Field(default=None, ge=1)
     tpm: int | None = Field(default=None, ge=1)

@@ -28,6 +28,11 @@ judge: click.Group = _judge
 @click.option("--dimension", "dimensions", multiple=True, help="Only these; default: the study's.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N pairs of the plan.")
 @click.option("--concurrency", type=click.IntRange(min=1), help="Most calls in flight at once.")
+@click.option(
+    "--output",
+    type=click.Choice(["tag", "json", "auto"]),
+    help="Form of the verdict; auto: JSON under a schema where the endpoint can.",
+)
 @click.option("--rpm", type=click.IntRange(min=1), help="Most requests per minute.")
 @click.option("--tpm", type=click.IntRange(min=1), help="Most tokens per minute.")
 @click.option("--retry-failed", is_flag=True, help="Ask again where a reply was unusable.")

@@ -35,6 +35,7 @@ def run_judge(
     max_tokens: int | None,
     rpm: int | None,
     tpm: int | None,
+    output: str | None,
     name: str,
 ) -> str:
     """Run the judge and say what happened, or with `dry_run` what would.
@@ -70,6 +71,7 @@ def run_judge(
             timeout_seconds=chosen.timeout_seconds,
             retry_failed=retry_failed,
             seed=chosen.seed,
+            output=output or chosen.output,
             name=name,
             price=FREE if local else price_of(named, _own_prices(study)),
             rpm=rpm or chosen.rpm,

@@ -8,6 +8,7 @@ from annotate.store import Store
 
 from . import plan
 from .budget import Usage, likely
+from .output import remembered
 from .plan import body_of
 from .runner import checked
 from .settings import JudgeSettings, plan_spec
@@ -42,8 +43,9 @@ def forecast(store: Store, settings: JudgeSettings) -> Forecast:
         PreflightError: the plan has errors.
         NothingComputable: there is no pair with text.
     """
-    ids, spec = plan.pair_ids(store, settings.limit), plan_spec(settings)
     verdicts = VerdictStore(store)
+    settings = remembered(verdicts, settings)
+    ids, spec = plan.pair_ids(store, settings.limit), plan_spec(settings)
     found = checked(store, ids)
     seen: set[str] = set()
     cached, low, high = 0, Usage(), Usage()

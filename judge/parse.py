@@ -12,18 +12,21 @@ a reply with an empty list of choices → `filtered`, a refusal field → `refus
 `truncated` even when a tag stands in the text, because what was cut off might have taken
 the verdict back.
 
+In JSON mode (one per run) the text must be one object whose `verdict` was offered.
+
 Pure: no database, endpoint or command line.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from annotate.records import Choice, Status
 
-PARSER_VERSION = "tag-2"
+PARSER_VERSION = "tag-2 json-1"
 """Changes whenever the same reply could give another verdict."""
 
 CHOICES: Mapping[str, Choice] = {
@@ -55,6 +58,8 @@ def parse(
     offered: Collection[str],
     finish_reason: str | None = None,
     refusal: str | None = None,
+    *,
+    as_json: bool = False,
 ) -> Parsed:
     """Read one reply; never raises, never returns a label that was not offered.
 
@@ -68,6 +73,8 @@ def parse(
         return Parsed(Status.TRUNCATED, detail="finish_reason length")
     if not text or not text.strip():
         return Parsed(Status.UNPARSEABLE, detail="empty reply")
+    if as_json:
+        return _from_json(text, offered)
     tags = _last_tags(text)
     if not tags:
         return Parsed(Status.UNPARSEABLE, detail="no verdict tag")
@@ -79,7 +86,7 @@ def parse(
     return Parsed(Status.OK, CHOICES[tag])
 
 
-def parse_reply(raw: object, offered: Collection[str]) -> Parsed:
+def parse_reply(raw: object, offered: Collection[str], *, as_json: bool = False) -> Parsed:
     """Read a whole chat completion as the endpoint sent it (any JSON value)."""
     choices = raw.get("choices") if isinstance(raw, dict) else None
     if choices == []:
@@ -94,7 +101,30 @@ def parse_reply(raw: object, offered: Collection[str]) -> Parsed:
         offered,
         _text(first.get("finish_reason")),
         _text(fields.get("refusal")),
+        as_json=as_json,
     )
+
+
+def _from_json(text: str, offered: Collection[str]) -> Parsed:
+    """The verdict of a reply in JSON: one object, one offered verdict, nothing around it."""
+    verdicts: list[object] = []
+
+    def note(fields: list[tuple[str, object]]) -> dict[str, object]:
+        verdicts.extend(value for name, value in fields if name == "verdict")
+        return dict(fields)
+
+    try:
+        value = json.loads(text, object_pairs_hook=note)
+    except (ValueError, RecursionError):
+        return Parsed(Status.UNPARSEABLE, detail="no JSON")
+    if not isinstance(value, dict) or "verdict" not in value:
+        return Parsed(Status.UNPARSEABLE, detail="no JSON object with a verdict")
+    if len(verdicts) > 1:
+        return Parsed(Status.AMBIGUOUS, detail=f"{len(verdicts)} verdicts in one reply")
+    tag = value["verdict"]
+    if not isinstance(tag, str) or tag not in offered or tag not in CHOICES:
+        return Parsed(Status.UNPARSEABLE, detail=_short(f"verdict {tag!r} was not offered"))
+    return Parsed(Status.OK, CHOICES[tag])
 
 
 def _last_tags(text: str) -> list[str]:

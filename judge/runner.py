@@ -9,6 +9,7 @@ from annotate.errors import DataError, NothingComputable
 from annotate.store import Store
 
 from . import plan
+from .output import resolve
 from .plan import Preflight
 from .progress import Progress, Silent
 from .session import Session
@@ -47,11 +48,12 @@ def run(store: Store, settings: JudgeSettings, progress: Progress | None = None)
         UsageError: a setting that cannot be used.
     """
     shown: Progress = progress or Silent()
-    spec, ids = plan_spec(settings), plan.pair_ids(store, settings.limit)
+    ids = plan.pair_ids(store, settings.limit)
     found = checked(store, ids)
     for warning in found.warnings:
         shown.note(f"warning: {warning}")
     verdicts = VerdictStore(store)
+    settings = resolve(verdicts, settings)
     started = verdicts.start_run(
         model=settings.model,
         endpoint=settings.endpoint_name,
@@ -62,7 +64,7 @@ def run(store: Store, settings: JudgeSettings, progress: Progress | None = None)
     session = Session(verdicts, started.id, ids, settings, shown)
     state = "failed"
     try:
-        for requests in plan.plan(store, ids, spec):
+        for requests in plan.plan(store, ids, plan_spec(settings)):
             verdicts.register(started.id, requests)
         session.begin()
         _drive(session)

@@ -20,6 +20,7 @@ from .verdicts import AGGREGATION
 
 VERDICT_TOKENS = 32
 EXPLAIN_TOKENS = 512
+OUTPUTS = ("tag", "json", "auto")
 HOW_TO_PRICE = 'write it into study.toml: [judge.prices."MODEL"] input = … output = …'
 """What to do about an unknown price."""
 
@@ -33,6 +34,8 @@ class JudgeSettings:
     `max_tokens` None means enough for a verdict (with `explain`: for an explanation).
     `concurrency` is the most calls at once, `rpm` and `tpm` the requests and tokens a minute.
     `cap_usd` and `cap_tokens` hold over all starts of a run; dollars need a `price`.
+    `output` is `tag`, `json` (under a schema) or `auto`: json where the endpoint can; a run
+    writes what it found out about that into `output_probe`.
     `max_tokens_param` "" picks the name that the endpoint takes.
     """
 
@@ -52,6 +55,8 @@ class JudgeSettings:
     seed: int | None = 0
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     explain: bool = False
+    output: str = "tag"
+    output_probe: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
     endpoint: str = ""
     endpoint_details: Mapping[str, Any] = field(default_factory=dict)
@@ -73,6 +78,7 @@ class JudgeSettings:
         _require("@" not in url.netloc, "base_url", "(with credentials)", f"${self.api_key_env}")
         _require(bool(self.model), "model", self.model, "a model name")
         _require(bool(self.dimensions), "dimensions", self.dimensions, "one or more")
+        _require(self.output in OUTPUTS, "output", self.output, f"one of {', '.join(OUTPUTS)}")
         unique = len(set(self.dimensions)) == len(self.dimensions)
         _require(unique, "dimensions", self.dimensions, "each one once")
         for name in ("concurrency", "attempts", "timeout_seconds"):
@@ -121,6 +127,7 @@ def manifest(settings: JudgeSettings, found: Preflight) -> dict[str, Any]:
         "endpoint": settings.endpoint_name,
         "endpoint_details": dict(settings.endpoint_details),
         "data_digest": found.data_digest,
+        "output_probe": dict(settings.output_probe),
         "pairs": found.pairs,
         "limit": settings.limit,
         "order_plan": ORDER_PLAN,
@@ -136,6 +143,7 @@ def manifest(settings: JudgeSettings, found: Preflight) -> dict[str, Any]:
 def _judge(settings: JudgeSettings) -> dict[str, Any]:
     """What the fingerprint is taken over."""
     prompts = [load(dimension) for dimension in sorted(settings.dimensions)]
+    form = "json schema" if settings.output == "json" else "tag"
     return {
         "requested_model": settings.model,
         "prompts": [
@@ -143,7 +151,7 @@ def _judge(settings: JudgeSettings) -> dict[str, Any]:
             for p in prompts
         ],
         "sampling": settings.sampling,
-        "output_mode": "tag with explanation" if settings.explain else "tag",
+        "output_mode": form + (" with explanation" if settings.explain else ""),
         "aggregation": AGGREGATION,
     }
 
@@ -156,6 +164,7 @@ def plan_spec(settings: JudgeSettings) -> PlanSpec:
         prompts=tuple(load(dimension) for dimension in settings.dimensions),
         sampling=settings.sampling,
         explain=settings.explain,
+        as_json=settings.output == "json",
     )
 
 

@@ -308,8 +308,7 @@ class VerdictStore:
         """
         with self.store.write() as conn:
             attempt = _insert_attempt(conn, run_id, key, call)
-            offered = _offered(conn, key)
-            parsed = _parsed(call.status, call.raw, call.error_class, offered)
+            parsed = _parsed(conn, key, call.status, call.raw, call.error_class)
             if call.status in NO_REPLY and (not final or _has_reply(conn, key)):
                 return parsed
             _put_verdict(conn, key, attempt, parsed)
@@ -326,7 +325,7 @@ class VerdictStore:
                 " FROM verdict v JOIN judge_attempt a ON a.id = v.attempt"
             ).fetchall()
             for key, attempt, status, choice, call, raw, error in rows:
-                parsed = _parsed(_call_status(call), raw, error, _offered(conn, key))
+                parsed = _parsed(conn, key, _call_status(call), raw, error)
                 changed += (parsed.status, parsed.choice) != (status, choice)
                 _put_verdict(conn, key, attempt, parsed)
                 for unit in _units(conn, key):
@@ -502,11 +501,19 @@ def _put_verdict(conn: sqlite3.Connection, key: str, attempt: int | None, parsed
     )
 
 
-def _parsed(call: Status, raw: str | None, error: str | None, offered: Collection[str]) -> Parsed:
+def _parsed(
+    conn: sqlite3.Connection, key: str, call: Status, raw: str | None, error: str | None
+) -> Parsed:
     """What a call says: its reply's text, or its own failure."""
     if call is not Status.OK:
         return Parsed(call, detail=error or "")
-    return parse_reply(json.loads(raw or "null"), offered)
+    offered, form = conn.execute(
+        "SELECT offered, json_extract(body, '$.response_format.type') FROM judge_request"
+        " WHERE key = ?",
+        (key,),
+    ).fetchone()
+    as_json = form == "json_schema"
+    return parse_reply(json.loads(raw or "null"), json.loads(offered), as_json=as_json)
 
 
 def _call_status(stored: str) -> Status:
@@ -516,11 +523,6 @@ def _call_status(stored: str) -> Status:
 def _has_reply(conn: sqlite3.Connection, key: str) -> bool:
     row = conn.execute("SELECT status FROM verdict WHERE request = ?", (key,)).fetchone()
     return row is not None and row[0] not in NO_REPLY
-
-
-def _offered(conn: sqlite3.Connection, key: str) -> list[str]:
-    row = conn.execute("SELECT offered FROM judge_request WHERE key = ?", (key,)).fetchone()
-    return list(json.loads(row[0]))
 
 
 def _free_name(conn: sqlite3.Connection, name: str, model: str, fingerprint: str) -> str:

@@ -93,10 +93,10 @@ def test_tokens_are_corrected_by_what_was_used() -> None:
 
 def test_tokens_per_minute_are_kept(study: Store) -> None:
     with FakeEndpoint(always(OK)) as endpoint:
-        slow = settings(endpoint.base_url, tpm=18_000, limit=12, concurrency=1)
+        slow = settings(endpoint.base_url, tpm=6_000, limit=4, concurrency=1)
         summary = run(study, slow)
-    assert summary.statuses == {"ok": 24}
-    assert summary.seconds > (24 * 105 - 1800) / 270 * 0.9
+    assert summary.statuses == {"ok": 8}
+    assert summary.seconds > (8 * 105 - 600) / 90 * 0.9
 
 
 def test_an_overloaded_endpoint_is_asked_by_fewer_at_once(study: Store) -> None:
