@@ -14,7 +14,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,12 +23,13 @@ from annotate.records import Status
 
 from .adapt import Parameters, budget
 from .budget import Caps, Purse, Usage, bound, guess
+from .commits import Commits
 from .pace import Pace
 from .parse import Parsed
 from .plan import Next, Reply, body_of
 from .progress import Progress
 from .settings import JudgeSettings
-from .store import Pending, VerdictStore
+from .store import Ended, Pending, VerdictStore
 from .tally import RunSummary, Tally
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Session:
         if self._tally.done == self._tally.planned:
             return
         self._stop, self._opened, self._lock = asyncio.Event(), asyncio.Event(), asyncio.Lock()
-        self._settled = asyncio.Event()
+        self._settled, self._commits = asyncio.Event(), Commits(self._write)
         # All SQL runs in one thread: a commit that waits for the disk, or for another
         # process's write, must not hold up the replies' clocks.
         with ThreadPoolExecutor(1, thread_name_prefix="judge-store") as self._sql:
@@ -228,9 +229,7 @@ class Session:
 
     async def _save(self, item: Pending, reply: Reply, last: bool) -> Parsed:
         """Save the call, then count it: what is counted is on disk."""
-        parsed = await self._in_store(
-            lambda: self._verdicts.record_attempt(self._run_id, item.key, reply, final=last)
-        )
+        parsed = await self._commits.save(Ended(item.key, reply, last))
         self._tally.call(reply)
         return parsed
 
@@ -322,6 +321,9 @@ class Session:
             yield
         finally:
             loop.remove_signal_handler(signal.SIGINT)
+
+    async def _write(self, calls: Sequence[Ended]) -> list[Parsed]:
+        return await self._in_store(lambda: self._verdicts.record_attempts(self._run_id, calls))
 
     async def _in_store(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._sql, work)

@@ -53,6 +53,19 @@ class Pending:
     """Its reply was cut off before: ask with twice the budget."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """One call that has ended.
+
+    `final` is False for a failed call that is about to be tried again: it is logged, and
+    the request stays unanswered. A reply is always final.
+    """
+
+    key: str
+    call: Reply
+    final: bool
+
+
 class VerdictStore:
     """The judge's tables of a study; opening brings them up to date."""
 
@@ -300,21 +313,16 @@ class VerdictStore:
     # Calls
 
     def record_attempt(self, run_id: str, key: str, call: Reply, *, final: bool) -> Parsed:
-        """Commit one call with its verdict and every pair verdict that follows from it.
+        """Commit one call (see :meth:`record_attempts`)."""
+        return self.record_attempts(run_id, [Ended(key, call, final)])[0]
 
-        `final` is False for a failed call that is about to be tried again: it is logged,
-        and the request stays unanswered. A reply is always final. A call without a reply
-        never replaces a committed reply.
+    def record_attempts(self, run_id: str, calls: Sequence[Ended]) -> list[Parsed]:
+        """Commit calls, each with its verdict and every pair verdict that follows from it.
+
+        A call without a reply never replaces a committed reply.
         """
         with self.store.write() as conn:
-            attempt = _insert_attempt(conn, run_id, key, call)
-            parsed = _parsed(conn, key, call.status, call.raw, call.error_class)
-            if call.status in NO_REPLY and (not final or _has_reply(conn, key)):
-                return parsed
-            _put_verdict(conn, key, attempt, parsed)
-            for unit in _units(conn, key):
-                _derive(conn, unit)
-        return parsed
+            return [_record(conn, run_id, call) for call in calls]
 
     def reparse(self) -> int:
         """Derive every verdict again from its raw reply; returns how many changed."""
@@ -439,6 +447,18 @@ def add_pair_verdict(conn: sqlite3.Connection, unit: _Unit, verdict: PairVerdict
         " orders = excluded.orders",
         (*unit, verdict.status, verdict.outcome, verdict.reason, verdict.orders),
     )
+
+
+def _record(conn: sqlite3.Connection, run_id: str, ended: Ended) -> Parsed:
+    call, key = ended.call, ended.key
+    attempt = _insert_attempt(conn, run_id, key, call)
+    parsed = _parsed(conn, key, call.status, call.raw, call.error_class)
+    if call.status in NO_REPLY and (not ended.final or _has_reply(conn, key)):
+        return parsed
+    _put_verdict(conn, key, attempt, parsed)
+    for unit in _units(conn, key):
+        _derive(conn, unit)
+    return parsed
 
 
 def _derive(conn: sqlite3.Connection, unit: _Unit) -> None:
