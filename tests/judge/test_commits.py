@@ -50,7 +50,7 @@ def test_calls_that_end_during_a_commit_share_the_next_one() -> None:
         assert [parsed.detail for parsed in found] == ["a", "b", "c", "d"]
         assert (await commits.save(Ended("e", OK, True))).detail == "e", "and on it goes"
 
-    asyncio.run(play())
+    asyncio.run(asyncio.wait_for(play(), 5))
 
 
 def test_a_commit_that_fails_fails_for_everyone_in_it_and_only_them() -> None:
@@ -65,7 +65,7 @@ def test_a_commit_that_fails_fails_for_everyone_in_it_and_only_them() -> None:
         disk.broken = False
         assert (await commits.save(Ended("c", OK, True))).detail == "c"
 
-    asyncio.run(play())
+    asyncio.run(asyncio.wait_for(play(), 5))
 
 
 def test_a_waiter_that_was_cancelled_does_not_harm_the_others() -> None:
@@ -81,4 +81,4 @@ def test_a_waiter_that_was_cancelled_does_not_harm_the_others() -> None:
         with pytest.raises(asyncio.CancelledError):
             await gone
 
-    asyncio.run(play())
+    asyncio.run(asyncio.wait_for(play(), 5))
