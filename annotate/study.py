@@ -88,6 +88,13 @@ class AssignmentSection(_Section):
     identity_leaks: Literal["keep", "exclude"] = "keep"
 
 
+class Price(_Section):
+    """US dollars per million tokens."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+
+
 class JudgeSection(_Section):
     """`[judge]`: the endpoint that answers the same questions."""
 
@@ -100,7 +107,11 @@ class JudgeSection(_Section):
     attempts: int = Field(default=4, ge=1, le=20)
     timeout_seconds: float = Field(default=120, gt=0)
     explain: bool = True
+    output: Literal["tag", "json", "auto"] = "tag"
     seed: int = 7
+    rpm: int | None = Field(default=None, ge=1)
+    tpm: int | None = Field(default=None, ge=1)
+    prices: dict[str, Price] = {}
 
 
 class ReportSection(_Section):

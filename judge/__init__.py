@@ -16,17 +16,19 @@ if TYPE_CHECKING:
     from .estimate import Estimate
     from .local import local_endpoint
     from .report import to_json, to_markdown, to_text, write
-    from .runner import JudgeSettings, RunSummary, run
+    from .runner import run
+    from .settings import JudgeSettings
     from .store import VerdictStore
     from .summary import Report, agreement_report
     from .table import tidy
+    from .tally import RunSummary
     from .verdict_import import verdict_sink
 
 _HOMES = {
     "Estimate": "estimate",
-    "JudgeSettings": "runner",
+    "JudgeSettings": "settings",
     "Report": "summary",
-    "RunSummary": "runner",
+    "RunSummary": "tally",
     "VerdictStore": "store",
     "agreement_report": "summary",
     "local_endpoint": "local",

@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click_default_group import DefaultGroup
 
 from annotate.errors import EvenhandError, UsageError
+
+from .cli_judge import judge
+from .opened import STUDY, Opened
 
 if TYPE_CHECKING:
     from annotate.importer import Account
     from annotate.study import Study
 
-STUDY = click.argument("study", type=click.Path(path_type=Path))
 PROBLEMS_SHOWN = 40
 DEFAULT_PORT = 7860
 PORT = click.IntRange(0, 65_535)
@@ -95,7 +96,7 @@ def import_(study: Path, paths: tuple[Path, ...], benchmark: str | None) -> None
     from .counting import counting
     from .verdict_import import verdict_sink
 
-    with _opened(study) as opened, counting() as progress:
+    with Opened(study) as opened, counting() as progress:
         account = import_paths(
             opened.store,
             paths,
@@ -140,7 +141,7 @@ def invite(study: Path, names: tuple[str, ...], group: str | None, url: str | No
     """
     from annotate import seats
 
-    with _opened(study) as opened:
+    with Opened(study) as opened:
         base = url or _running_url(opened) or f"http://127.0.0.1:{DEFAULT_PORT}"
         for name in names:
             rater = seats.invite(opened.store, name, group)
@@ -158,38 +159,11 @@ def status(study: Path) -> None:
     """
     from .status import status_text
 
-    with _opened(study) as opened:
+    with Opened(study) as opened:
         click.echo(status_text(opened, _running_url(opened)), nl=False)
 
 
-@main.group(cls=DefaultGroup, default="run", default_if_no_args=False)
-def judge() -> None:
-    """Ask an LLM judge about the study's pairs (`evenhand judge STUDY` runs it)."""
-
-
-@judge.command("run")
-@STUDY
-@click.option("--local", is_flag=True, help="Use the small offline model (llama.cpp, SmolLM2).")
-@click.option("--base-url", help="OpenAI-compatible endpoint; default: study.toml.")
-@click.option("--model", help="Model name at the endpoint; default: study.toml.")
-@click.option("--dimension", "dimensions", multiple=True, help="Only these; default: the study's.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only the first N pairs of the plan.")
-@click.option("--concurrency", type=click.IntRange(1, 1024), help="Calls in flight at once.")
-@click.option("--retry-failed", is_flag=True, help="Ask again where a reply was unusable.")
-@click.option("--name", default="", help="Name of the run in reports.")
-def judge_run(study: Path, **options: Any) -> None:
-    """Judge pairs in both orders, per turn and dimension. Safe to interrupt and repeat.
-
-    A second run makes no calls for what was answered. The key comes from the environment
-    (OPENAI_API_KEY, or what study.toml names) and is never stored.
-
-    \b
-    Example: evenhand judge harm-study --local --limit 4
-    """
-    from .command import run_judge
-
-    with _opened(study) as opened:
-        click.echo(run_judge(opened, **options), nl=False)
+main.add_command(judge)
 
 
 @main.command()
@@ -206,7 +180,7 @@ def report(study: Path, out: Path | None, resamples: int | None) -> None:
     from .summary import agreement_report
     from .table import tidy
 
-    with _opened(study) as opened:
+    with Opened(study) as opened:
         chosen = opened.settings.report
         found = agreement_report(
             tidy(opened.store),
@@ -230,7 +204,7 @@ def export(study: Path, out: Path | None) -> None:
     """
     from annotate.export import export_votes
 
-    with _opened(study) as opened:
+    with Opened(study) as opened:
         for path, rows in export_votes(opened.store, out or _exports(study)):
             click.echo(f"Wrote {path}: {rows:,} votes")
 
@@ -245,7 +219,7 @@ def verify(study: Path) -> None:
     """
     from annotate.verify import verify as verify_store
 
-    with _opened(study) as opened:
+    with Opened(study) as opened:
         found = verify_store(opened.store)
     click.echo("Checked " + ", ".join(f"{n:,} {name}" for name, n in found.checked.items()))
     for writer, head in sorted(found.heads.items()):
@@ -271,7 +245,7 @@ def backup(study: Path, target: Path | None) -> None:
     """
     from annotate.store import now
 
-    with _opened(study) as opened:
+    with Opened(study) as opened:
         stamp = now().replace(":", "").replace("-", "")[:15]
         chosen = target or Path(f"{study.resolve().name}-{stamp}Z.sqlite")
         opened.store.backup(chosen)
@@ -293,7 +267,7 @@ def blind_check(study: Path, self_test: bool) -> None:
     """
     from .blind import check, self_test_lines
 
-    with _opened(study) as opened:
+    with Opened(study) as opened:
         result = check(opened)
         click.echo(result.text(), nl=False)
         missed = False
@@ -329,7 +303,7 @@ def _serve(
     """Open, check the lock, import gradio, serve; print links once it listens."""
     root_path = f"/{root_path.strip('/')}" if root_path.strip("/") else ""
     click.echo("Starting…", err=True)
-    with _opened(folder) as opened:
+    with Opened(folder) as opened:
         from annotate import app
 
         from . import console
@@ -344,26 +318,6 @@ def _serve(
             root_path=root_path,
         )
     click.echo("Stopped; every vote is saved.", err=True)
-
-
-class _Opened:
-    """A study that is closed again whatever happens."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def __enter__(self) -> Study:
-        from annotate.study import open_study
-
-        self._study = open_study(self._folder)
-        return self._study
-
-    def __exit__(self, *_exc: object) -> None:
-        self._study.close()
-
-
-def _opened(folder: Path) -> _Opened:
-    return _Opened(folder)
 
 
 def _prepare(opened: Study) -> None:

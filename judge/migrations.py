@@ -106,17 +106,19 @@ BEGIN SELECT RAISE (ABORT, 'the log of calls is append-only'); END
 CREATE TRIGGER judge_attempt_never_deleted BEFORE DELETE ON judge_attempt
 BEGIN SELECT RAISE (ABORT, 'the log of calls is append-only'); END
 ;;
--- Derived from the attempt it names. A side becomes an outcome only with an item's order.
+-- Derived from the attempt it names (skipped_budget: none was made).
+-- A side becomes an outcome only with an item's order.
 CREATE TABLE verdict (
   request TEXT PRIMARY KEY REFERENCES judge_request (key),
-  attempt INTEGER NOT NULL REFERENCES judge_attempt (id),
+  attempt INTEGER REFERENCES judge_attempt (id),
   status TEXT NOT NULL CHECK (status IN ('ok', 'unparseable', 'ambiguous', 'truncated',
-    'refused', 'filtered', 'api_error', 'timeout')),
+    'refused', 'filtered', 'api_error', 'timeout', 'skipped_budget')),
   choice TEXT CHECK (choice IN ('left', 'right', 'tie', 'both_bad')),
   grade REAL CHECK (grade BETWEEN 1 AND 10),
   harm TEXT CHECK (harm IS NULL OR json_valid(harm)),
   detail TEXT NOT NULL DEFAULT '',
   parser TEXT NOT NULL,
+  CHECK ((status = 'skipped_budget') = (attempt IS NULL)),
   CHECK ((status = 'ok')
     = ((choice IS NOT NULL) + (grade IS NOT NULL) + (harm IS NOT NULL) = 1)),
   CHECK (status = 'ok' OR (choice IS NULL AND grade IS NULL AND harm IS NULL))

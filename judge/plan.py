@@ -18,7 +18,7 @@ from annotate.library import StoredPair
 from annotate.records import Order, Status, canonical_json, digest, empty_turns
 from annotate.store import Store
 
-from .prompt import Prompt, missing_turns, render
+from .prompt import Prompt, answer_schema, missing_turns, render
 
 ORDERS = (Order.AB, Order.BA)
 ORDER_PLAN = "both"
@@ -38,6 +38,7 @@ class PlanSpec:
     prompts: tuple[Prompt, ...]
     sampling: Mapping[str, Any] = field(default_factory=dict)
     explain: bool = False
+    as_json: bool = False
     replicate: int = 1
 
 
@@ -90,10 +91,14 @@ class Reply:
     completion_tokens: int | None = None
     retry_after: float | None = None
     """Seconds that the endpoint asked to wait."""
+    limit_reset: float | None = None
+    """Seconds until a rate limit that is used up by now allows the next call."""
     error_class: str | None = None
     error_text: str | None = None
     connected: bool = True
     """False when no HTTP response came at all."""
+    unsent: bool = False
+    """No connection was made, so that nothing can have been asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +168,12 @@ def request_key(body: str, endpoint: str, replicate: int) -> str:
 
 def _request(pair: StoredPair, turn: int, prompt: Prompt, order: Order, spec: PlanSpec) -> Request:
     first, second = (pair.a, pair.b) if order is Order.AB else (pair.b, pair.a)
-    messages = render(pair.question, first, second, turn, prompt, explain=spec.explain)
-    body = canonical_json({"model": spec.model, "messages": messages, **spec.sampling})
+    asked = {"explain": spec.explain, "as_json": spec.as_json}
+    messages = render(pair.question, first, second, turn, prompt, **asked)
+    form: dict[str, Any] = {}
+    if spec.as_json:
+        form = {"response_format": answer_schema(prompt.offered, explain=spec.explain)}
+    body = canonical_json({"model": spec.model, "messages": messages, **form, **spec.sampling})
     return Request(
         key=request_key(body, spec.endpoint, spec.replicate),
         pair=pair.id,

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from annotate.errors import DataError, UsageError
 from annotate.records import Answer, Message, Question, Turn, digest, turn_text
@@ -23,6 +23,11 @@ from .parse import CHOICES
 Chat: TypeAlias = list[dict[str, str]]
 """Messages as a chat completion takes them."""
 
+JSON_CLOSING = "Reply with a JSON object whose `verdict` is the letter of one of these tags."
+JSON_CLOSING_EXPLAIN = (
+    "Reply with a JSON object: first `explanation`, at most three sentences, then `verdict`,"
+    " the letter of one of these tags."
+)
 EMPTY_ANSWER = "(empty answer)"
 _FIELDS = ("id", "version", "dimension", "system", "user", "closing", "closing_explain", "labels")
 _PLACE = re.compile(r"\{(conversation|turn|closing)\}")
@@ -111,6 +116,7 @@ def render(
     prompt: Prompt,
     *,
     explain: bool = False,
+    as_json: bool = False,
 ) -> Chat:
     """The messages that ask about one turn, with `first` shown as A and `second` as B.
 
@@ -126,10 +132,31 @@ def render(
     parts = {
         "conversation": "\n".join(_conversation(question, first, second, turn)),
         "turn": str(turn),
-        "closing": prompt.closing_explain if explain else prompt.closing,
+        "closing": _closing(prompt, explain, as_json),
     }
     user = _PLACE.sub(lambda found: parts[found.group(1)], prompt.user)
     return [{"role": "system", "content": prompt.system}, {"role": "user", "content": user}]
+
+
+def answer_schema(offered: Sequence[str], *, explain: bool) -> dict[str, Any]:
+    """The `response_format` of a request for JSON; what is explained comes first."""
+    fields: dict[str, Any] = {"explanation": {"type": "string"}} if explain else {}
+    fields["verdict"] = {"type": "string", "enum": list(offered)}
+    schema = {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+    wrapped = {"name": "verdict", "strict": True, "schema": schema}
+    return {"type": "json_schema", "json_schema": wrapped}
+
+
+def _closing(prompt: Prompt, explain: bool, as_json: bool) -> str:
+    """The last instruction: in which form to answer."""
+    if as_json:
+        return JSON_CLOSING_EXPLAIN if explain else JSON_CLOSING
+    return prompt.closing_explain if explain else prompt.closing
 
 
 def missing_turns(question: Question, answer: Answer) -> list[int]:

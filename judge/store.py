@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +23,8 @@ from .parse import PARSER_VERSION, Parsed, parse_reply
 from .plan import Reply, Request
 from .verdicts import PairVerdict, Verdict, combine
 
-NO_REPLY = (Status.API_ERROR, Status.TIMEOUT)
-"""Statuses of calls that brought nothing; they are asked again by the next run."""
+NO_REPLY = (Status.API_ERROR, Status.TIMEOUT, Status.SKIPPED_BUDGET)
+"""Statuses of requests that brought nothing; they are asked again by the next run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,21 @@ class Pending:
 
     key: str
     body: str
+    doubled: bool = False
+    """Its reply was cut off before: ask with twice the budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """One call that has ended.
+
+    `final` is False for a failed call that is about to be tried again: it is logged, and
+    the request stays unanswered. A reply is always final.
+    """
+
+    key: str
+    call: Reply
+    final: bool
 
 
 class VerdictStore:
@@ -72,10 +87,13 @@ class VerdictStore:
         """
         with self.store.write() as conn:
             found = conn.execute(
-                "SELECT id FROM judge_run WHERE kind = 'live' AND fingerprint = ? AND endpoint = ?",
+                "SELECT id, json_extract(manifest, '$.rejected_parameters') FROM judge_run"
+                " WHERE kind = 'live' AND fingerprint = ? AND endpoint = ?",
                 (fingerprint, endpoint),
             ).fetchone()
             run_id = str(found[0]) if found else str(uuid.uuid4())
+            known = json.loads(found[1] or "{}") if found else {}
+            manifest = {**manifest, "rejected_parameters": known}
             if found is None:
                 chosen = _free_name(conn, name, model, fingerprint)
                 conn.execute(
@@ -96,6 +114,16 @@ class VerdictStore:
             )
             self.store.log(conn, "judge_run", run_id, manifest)
         return self.run(run_id)
+
+    def note_rejected(self, run_id: str, rejected: Mapping[str, str]) -> None:
+        """Note in a run's manifest which parameters its endpoint does not take."""
+        with self.store.write() as conn:
+            conn.execute(
+                "UPDATE judge_run SET manifest = json_set(manifest, '$.rejected_parameters',"
+                " json(?)) WHERE id = ?",
+                (canonical_json(dict(rejected)), run_id),
+            )
+            self.store.log(conn, "judge_parameters", run_id, {"rejected": dict(rejected)})
 
     def finish_run(self, run_id: str, state: str) -> None:
         """Note how a run ended, and which models and fingerprints served it."""
@@ -133,6 +161,21 @@ class VerdictStore:
         """Every run, oldest first."""
         rows = self.store.conn.execute(f"{_RUN_SQL} ORDER BY created_at, rowid").fetchall()
         return [_run(row) for row in rows]
+
+    def find(self, name: str) -> Run:
+        """The run with this name, or with an id that begins so.
+
+        Raises:
+            UsageError: there is none, or the beginning fits several.
+        """
+        known = self.runs()
+        named = [run for run in known if run.name == name]
+        found = named or [run for run in known if name and run.id.startswith(name)]
+        if len(found) != 1:
+            what = "fits several runs" if found else "no such judge run"
+            names = ", ".join(run.name for run in known) or "none yet"
+            raise UsageError(f"run {name!r}: {what}; expected one of: {names}")
+        return found[0]
 
     def run(self, run_id: str) -> Run:
         """One run.
@@ -194,39 +237,92 @@ class VerdictStore:
     ) -> Iterator[list[Pending]]:
         """What is still to be asked about these pairs, in plan order, a piece at a time.
 
-        A committed reply is never asked again, unless `retry_failed` and it was not usable.
+        A committed reply is never asked again, unless `retry_failed` and it was not usable,
+        or it was cut off and a kill came before its one retry.
         """
-        again = "v.status <> 'ok'" if retry_failed else "v.status IN ('api_error', 'timeout')"
         for piece in _pieces(pairs):
             rows = self.store.conn.execute(
-                "SELECT r.key, r.body FROM judge_item i JOIN judge_request r ON r.key = i.request"
+                "SELECT r.key, r.body, coalesce(v.status = 'truncated', 0)"
+                " FROM judge_item i JOIN judge_request r ON r.key = i.request"
                 " LEFT JOIN verdict v ON v.request = r.key"
                 f" WHERE i.run = ? AND i.pair IN ({_marks(piece)})"
-                f" AND (v.status IS NULL OR {again})"
+                f" AND {_open(retry_failed)}"
                 " GROUP BY r.key ORDER BY min(i.id)",
                 (run_id, *piece),
             ).fetchall()
-            yield [Pending(*row) for row in rows]
+            yield [Pending(key, body, bool(cut)) for key, body, cut in rows]
+
+    def waiting(self, run_id: str, pairs: Sequence[str], *, retry_failed: bool = False) -> int:
+        """How many requests :meth:`pending` yields, without reading them."""
+        keys: set[str] = set()
+        for piece in _pieces(pairs):
+            rows = self.store.conn.execute(
+                "SELECT DISTINCT i.request FROM judge_item i"
+                " LEFT JOIN verdict v ON v.request = i.request"
+                f" WHERE i.run = ? AND i.pair IN ({_marks(piece)}) AND {_open(retry_failed)}",
+                (run_id, *piece),
+            )
+            keys.update(row[0] for row in rows)
+        return len(keys)
+
+    def answered(self, keys: Sequence[str], *, retry_failed: bool = False) -> set[str]:
+        """Which of these requests need no call, whoever asked them."""
+        found: set[str] = set()
+        for piece in _pieces(keys, 500):
+            rows = self.store.conn.execute(
+                f"SELECT v.request FROM verdict v WHERE v.request IN ({_marks(piece)})"
+                f" AND NOT {_open(retry_failed)}",
+                tuple(piece),
+            )
+            found.update(row[0] for row in rows)
+        return found
+
+    def skip_waiting(self, run_id: str, pairs: Sequence[str]) -> None:
+        """Give every request that was never asked the status `skipped_budget`."""
+        parsed = Parsed(Status.SKIPPED_BUDGET, detail="a cap of this run")
+        for piece in _pieces(pairs):
+            with self.store.write() as conn:
+                keys = conn.execute(
+                    "SELECT DISTINCT i.request FROM judge_item i LEFT JOIN verdict v"
+                    f" ON v.request = i.request WHERE i.run = ? AND i.pair IN ({_marks(piece)})"
+                    " AND v.status IS NULL",
+                    (run_id, *piece),
+                ).fetchall()
+                for (key,) in keys:
+                    _put_verdict(conn, key, None, parsed)
+                    for unit in _units(conn, key):
+                        _derive(conn, unit)
+
+    def used(self, run_id: str) -> tuple[int, int]:
+        """Tokens (in, out) of all calls of a run; where a call did not tell, its bound.
+
+        Errors with a response, and calls that never connected, cost nothing.
+        """
+        row = self.store.conn.execute(
+            "SELECT sum(coalesce(a.prompt_tokens, length(CAST(r.body AS BLOB)))),"
+            " sum(coalesce(a.completion_tokens, 2 * coalesce("
+            "json_extract(r.body, '$.max_tokens'),"
+            " json_extract(r.body, '$.max_completion_tokens'), 0)))"
+            " FROM judge_attempt a JOIN judge_request r ON r.key = a.request WHERE a.run = ?"
+            " AND (a.status IN ('reply', 'timeout') OR a.status = 'api_error'"
+            " AND a.http_status IS NULL AND a.error_class IS NOT 'ConnectError')",
+            (run_id,),
+        ).fetchone()
+        return int(row[0] or 0), int(row[1] or 0)
 
     # Calls
 
     def record_attempt(self, run_id: str, key: str, call: Reply, *, final: bool) -> Parsed:
-        """Commit one call with its verdict and every pair verdict that follows from it.
+        """Commit one call (see :meth:`record_attempts`)."""
+        return self.record_attempts(run_id, [Ended(key, call, final)])[0]
 
-        `final` is False for a failed call that is about to be tried again: it is logged,
-        and the request stays unanswered. A reply is always final. A call without a reply
-        never replaces a committed reply.
+    def record_attempts(self, run_id: str, calls: Sequence[Ended]) -> list[Parsed]:
+        """Commit calls, each with its verdict and every pair verdict that follows from it.
+
+        A call without a reply never replaces a committed reply.
         """
         with self.store.write() as conn:
-            attempt = _insert_attempt(conn, run_id, key, call)
-            offered = _offered(conn, key)
-            parsed = _parsed(call.status, call.raw, call.error_class, offered)
-            if call.status in NO_REPLY and (not final or _has_reply(conn, key)):
-                return parsed
-            _put_verdict(conn, key, attempt, parsed)
-            for unit in _units(conn, key):
-                _derive(conn, unit)
-        return parsed
+            return [_record(conn, run_id, call) for call in calls]
 
     def reparse(self) -> int:
         """Derive every verdict again from its raw reply; returns how many changed."""
@@ -237,7 +333,7 @@ class VerdictStore:
                 " FROM verdict v JOIN judge_attempt a ON a.id = v.attempt"
             ).fetchall()
             for key, attempt, status, choice, call, raw, error in rows:
-                parsed = _parsed(_call_status(call), raw, error, _offered(conn, key))
+                parsed = _parsed(conn, key, _call_status(call), raw, error)
                 changed += (parsed.status, parsed.choice) != (status, choice)
                 _put_verdict(conn, key, attempt, parsed)
                 for unit in _units(conn, key):
@@ -330,6 +426,17 @@ _Unit = tuple[str, str, int, str, int]
 """Run, pair, turn, dimension, replicate: what one pair verdict is about."""
 
 
+def _open(retry_failed: bool) -> str:
+    """SQL: this verdict `v` does not stand. There was no reply, or a cut one and no second."""
+    if retry_failed:
+        return "(v.status IS NULL OR v.status <> 'ok')"
+    return (
+        "(v.status IS NULL OR v.status IN ('api_error', 'timeout', 'skipped_budget')"
+        " OR (v.status = 'truncated' AND 1 = (SELECT count(*) FROM judge_attempt a"
+        " WHERE a.request = v.request AND a.status = 'reply')))"
+    )
+
+
 def add_pair_verdict(conn: sqlite3.Connection, unit: _Unit, verdict: PairVerdict) -> None:
     """Write or replace one pair verdict inside the caller's transaction."""
     conn.execute(
@@ -341,6 +448,18 @@ def add_pair_verdict(conn: sqlite3.Connection, unit: _Unit, verdict: PairVerdict
         " orders = excluded.orders",
         (*unit, verdict.status, verdict.outcome, verdict.reason, verdict.orders),
     )
+
+
+def _record(conn: sqlite3.Connection, run_id: str, ended: Ended) -> Parsed:
+    call, key = ended.call, ended.key
+    attempt = _insert_attempt(conn, run_id, key, call)
+    parsed = _parsed(conn, key, call.status, call.raw, call.error_class)
+    if call.status in NO_REPLY and (not ended.final or _has_reply(conn, key)):
+        return parsed
+    _put_verdict(conn, key, attempt, parsed)
+    for unit in _units(conn, key):
+        _derive(conn, unit)
+    return parsed
 
 
 def _derive(conn: sqlite3.Connection, unit: _Unit) -> None:
@@ -400,7 +519,7 @@ def _text(value: str | None) -> str | None:
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _put_verdict(conn: sqlite3.Connection, key: str, attempt: int, parsed: Parsed) -> None:
+def _put_verdict(conn: sqlite3.Connection, key: str, attempt: int | None, parsed: Parsed) -> None:
     conn.execute(
         "INSERT INTO verdict (request, attempt, status, choice, detail, parser)"
         " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (request) DO UPDATE SET"
@@ -410,11 +529,19 @@ def _put_verdict(conn: sqlite3.Connection, key: str, attempt: int, parsed: Parse
     )
 
 
-def _parsed(call: Status, raw: str | None, error: str | None, offered: Collection[str]) -> Parsed:
+def _parsed(
+    conn: sqlite3.Connection, key: str, call: Status, raw: str | None, error: str | None
+) -> Parsed:
     """What a call says: its reply's text, or its own failure."""
     if call is not Status.OK:
         return Parsed(call, detail=error or "")
-    return parse_reply(json.loads(raw or "null"), offered)
+    offered, form = conn.execute(
+        "SELECT offered, json_extract(body, '$.response_format.type') FROM judge_request"
+        " WHERE key = ?",
+        (key,),
+    ).fetchone()
+    as_json = form == "json_schema"
+    return parse_reply(json.loads(raw or "null"), json.loads(offered), as_json=as_json)
 
 
 def _call_status(stored: str) -> Status:
@@ -424,11 +551,6 @@ def _call_status(stored: str) -> Status:
 def _has_reply(conn: sqlite3.Connection, key: str) -> bool:
     row = conn.execute("SELECT status FROM verdict WHERE request = ?", (key,)).fetchone()
     return row is not None and row[0] not in NO_REPLY
-
-
-def _offered(conn: sqlite3.Connection, key: str) -> list[str]:
-    row = conn.execute("SELECT offered FROM judge_request WHERE key = ?", (key,)).fetchone()
-    return list(json.loads(row[0]))
 
 
 def _free_name(conn: sqlite3.Connection, name: str, model: str, fingerprint: str) -> str:

@@ -13,8 +13,9 @@ import pytest
 
 from annotate.errors import NothingComputable, ServiceError, UsageError
 from annotate.store import Store
-from judge import runner
+from judge import session
 from judge.runner import PreflightError, run
+from judge.settings import EXPLAIN_TOKENS, fingerprint
 from judge.store import VerdictStore
 from tests.judge.fake_endpoint import (
     FakeEndpoint,
@@ -120,11 +121,15 @@ def test_every_turn_and_dimension_is_asked_in_both_orders(tmp_path: Path) -> Non
     [
         (say("I like both."), "unparseable"),
         (say("[[A]] or [[B]]"), "ambiguous"),
-        (say("[[A]] because", finish="length"), "truncated"),
-        (say("", finish="length"), "truncated"),
         (say(None, refusal="I will not judge this."), "refused"),
         (say(None, finish="content_filter"), "filtered"),
-        (always(Scripted(body=b'{"choices": [], "model": "m"}')), "unparseable"),
+        (always(Scripted(body=b'{"choices": [], "model": "m"}')), "filtered"),
+        (say(None, finish="SAFETY"), "filtered"),
+        (
+            always(Scripted(403, b'{"error": {"code": 403, "metadata": {"flagged_input": "x"}}}')),
+            "filtered",
+        ),
+        (always(Scripted(body=b'{"error": {"code": "content_filter"}}')), "filtered"),
         (always(error(400, "content_filter")), "filtered"),
         (say(None), "unparseable"),
     ],
@@ -239,7 +244,7 @@ def test_retry_after_is_honoured(study: Store) -> None:
 
 
 def test_retry_after_is_capped(study: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "RETRY_AFTER_CAP", 0.05)
+    monkeypatch.setattr(session, "RETRY_AFTER_CAP", 0.05)
     with FakeEndpoint(per_body(error(429, retry_after="3600"), OK)) as endpoint:
         summary = run(study, settings(endpoint.base_url))
     assert summary.seconds < 10
@@ -318,7 +323,7 @@ def test_a_dead_endpoint_fails_quickly_and_names_the_url(tmp_path: Path) -> None
     with pytest.raises(ServiceError, match="no connection") as caught:
         run(store, settings(gone, backoff_seconds=0.05))
     assert gone in str(caught.value)
-    assert len(attempts(store)) <= runner.DEAD_AFTER + 1
+    assert len(attempts(store)) <= session.DEAD_AFTER + 1
     store.close()
 
 
@@ -445,7 +450,7 @@ def test_manifest_says_what_defines_the_run(study: Store) -> None:
     assert stored.manifest["served_fingerprints"] == ["fp_fake"]
     assert stored.manifest["sampling"] == {"temperature": 0.0, "max_tokens": 32, "seed": 0}
     assert stored.manifest["aggregation"] == "both-orders-1"
-    assert stored.manifest["parser"] == "tag-1"
+    assert stored.manifest["parser"] == "tag-2 json-1"
     assert set(stored.manifest["versions"]) == {"evenhand", "openai", "python"}
     assert stored.manifest["prompts"][0]["id"] == "evenhand-pairwise-harmlessness"
     assert len(stored.manifest["data_digest"]) == 64
@@ -465,13 +470,13 @@ def test_fingerprint_changes_with_the_judge_and_not_with_the_pace() -> None:
         replace(base, dimensions=("overall",)),
         replace(base, extra_body={"top_p": 0.5}),
     ]
-    assert {runner.fingerprint(s) for s in same} == {runner.fingerprint(base)}
-    assert len({runner.fingerprint(s) for s in [base, *other]}) == 6
+    assert {fingerprint(s) for s in same} == {fingerprint(base)}
+    assert len({fingerprint(s) for s in [base, *other]}) == 6
 
 
 def test_the_hosted_endpoint_gets_the_new_parameter_name() -> None:
     hosted = settings("https://api.openai.com/v1", explain=True)
-    assert hosted.sampling["max_completion_tokens"] == runner.EXPLAIN_TOKENS
+    assert hosted.sampling["max_completion_tokens"] == EXPLAIN_TOKENS
     assert "max_tokens" not in hosted.sampling
 
 

@@ -1,0 +1,107 @@
+"""One output mode per run: tagged text, or JSON under a schema where the endpoint can.
+
+Whether it can is found by one call before the run, and remembered in the manifest: a run
+that is continued asks no second time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from annotate.errors import ServiceError
+
+from .adapt import Parameters
+from .parse import CHOICES, parse_reply
+from .plan import Next, Reply
+from .prompt import answer_schema
+from .settings import JudgeSettings
+from .store import VerdictStore
+
+QUESTION = "This is a test of the output format. Choose the verdict C."
+
+
+def resolve(verdicts: VerdictStore, settings: JudgeSettings) -> JudgeSettings:
+    """The settings with `output` decided: `json` or `tag`, never `auto`.
+
+    Raises:
+        ServiceError: `json` was demanded and the endpoint cannot; or it does not answer.
+    """
+    if settings.output == "tag":
+        return settings
+    known = remembered(verdicts, settings)
+    if known.output != "auto" and known.output_probe:
+        return known
+    problem = _run(_probe(settings))
+    if problem and settings.output == "json":
+        raise ServiceError(
+            f"{settings.endpoint_name}: model {settings.model} does not keep to a JSON schema"
+            f" ({problem}); use --output auto or --output tag"
+        )
+    found = "tag" if problem else "json"
+    return replace(settings, output=found, output_probe={"found": found, "problem": problem})
+
+
+def remembered(verdicts: VerdictStore, settings: JudgeSettings) -> JudgeSettings:
+    """The settings with what an earlier run of this model and endpoint has found out."""
+    for run in reversed(verdicts.runs()):
+        probe: Mapping[str, Any] = run.manifest.get("output_probe") or {}
+        same = (run.endpoint, run.requested_model) == (settings.endpoint_name, settings.model)
+        if same and probe and settings.output in ("auto", probe["found"]):
+            return replace(settings, output=probe["found"], output_probe=probe)
+    return settings
+
+
+async def _probe(settings: JudgeSettings) -> str:
+    """Why the endpoint cannot do it; "" if it can."""
+    from .client import Client
+
+    offered = tuple(CHOICES)
+    planned = {
+        "model": settings.model,
+        "messages": [{"role": "user", "content": QUESTION}],
+        "response_format": answer_schema(offered, explain=settings.explain),
+        **settings.sampling,
+    }
+    parameters = Parameters()
+    key = os.environ.get(settings.api_key_env) or "none"
+    seconds = settings.timeout_seconds
+    async with Client(settings.base_url, key, timeout_seconds=seconds, concurrency=1) as client:
+        failures = 0
+        while True:
+            sent = parameters.apply(planned, doubled=True)
+            reply = await client.ask(sent)
+            if reply.next is Next.GIVE_UP and parameters.learn(sent, reply.http_status, reply.raw):
+                if "response_format" in parameters.rejected:
+                    return "response_format is rejected"
+                continue
+            failures += reply.next is Next.RETRY
+            if reply.next is not Next.RETRY or failures == settings.attempts:
+                break
+            await asyncio.sleep(settings.backoff_seconds * 2**failures)
+    return _problem(settings, reply, offered)
+
+
+def _problem(settings: JudgeSettings, reply: Reply, offered: tuple[str, ...]) -> str:
+    """What is wrong with the probe's reply, "" if nothing is."""
+    if reply.next in (Next.STOP, Next.RETRY):
+        raise ServiceError(
+            f"{settings.endpoint_name}: the first call failed with HTTP {reply.http_status}"
+            f" {reply.error_class} ({reply.error_text}); correct the settings and run the same"
+            " command again"
+        )
+    if reply.next is Next.GIVE_UP or reply.raw is None:
+        return f"HTTP {reply.http_status}: {reply.error_text}"
+    parsed = parse_reply(json.loads(reply.raw), offered, as_json=True)
+    return "" if parsed.choice is not None else f"{parsed.status}: {parsed.detail}"
+
+
+def _run(probe: Any) -> str:
+    """Run to the end, also beside a loop that runs already (notebooks)."""
+    with ThreadPoolExecutor(1) as beside:
+        return str(beside.submit(asyncio.run, probe).result())
