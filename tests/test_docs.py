@@ -49,7 +49,7 @@ def test_changelog_has_outcomes_under_unreleased() -> None:
 
 
 def test_nothing_names_a_registry_or_a_machine() -> None:
-    hosts = ("pypi" + ".org", "pythonhosted" + ".org", "registry.npmjs", "deb.debian" + ".org")
+    hosts = ("pypi" + ".org", "pythonhosted" + ".org", "registry" + ".npmjs", "deb.debian" + ".org")
     for page in [*PAGES, *ROOT.glob("requirements/*"), ROOT / "Makefile", ROOT / "pyproject.toml"]:
         text = page.read_text("utf-8")
         assert not [host for host in hosts if host in text], page
