@@ -311,6 +311,7 @@
     box.addEventListener("close", () => box.remove());
     root.append(box);
     box.showModal();
+    box.scrollTop = 0; // the focus is on its last button; reading starts at its top
     return box;
   }
 

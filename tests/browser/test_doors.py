@@ -161,3 +161,11 @@ def test_rating_works_behind_a_path_prefix(
     assert vote_rows(server.folder, "through") == len(votes(server.folder, "through")) == 1
     assert [url for url in asked if not url.startswith(f"{front}/study1/")] == []
     assert f"{server.url}/study1/owner/" in server.printed
+
+
+def test_the_console_fits_a_phone(visit: Visit, server: Server) -> None:
+    """Gradio's boxes grew with the widest table, which pushed every figure off the screen."""
+    page = visit(viewport={"width": 390, "height": 844})
+    page.goto(server.owner)
+    page.wait_for_selector("#console table")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -166,9 +166,10 @@ def test_the_next_question_and_troubles_are_announced(join: Join) -> None:
 
 
 def test_help_lists_the_keys_and_closes(join: Join) -> None:
-    rater = join().begin()
+    rater = join(viewport={"width": 390, "height": 500}).begin()
     rater.key("?")
     assert "B is better" in rater.page.inner_text("dialog[open]")
+    assert rater.page.evaluate("document.querySelector('dialog[open]').scrollTop") == 0
     rater.key("4")
     rater.key("Escape")
     rater.page.wait_for_selector("dialog", state="detached")
