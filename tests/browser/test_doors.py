@@ -165,6 +165,7 @@ def test_rating_works_behind_a_path_prefix(
 
 def test_the_console_fits_a_phone(visit: Visit, server: Server) -> None:
     """Gradio's boxes grew with the widest table, which pushed every figure off the screen."""
+    server.invited("somebody with a name of usual length")
     page = visit(viewport={"width": 390, "height": 844})
     page.goto(server.owner)
     page.wait_for_selector("#console table")
