@@ -6,7 +6,6 @@ import csv
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -242,10 +241,8 @@ def test_a_second_server_on_one_study_is_refused_until_the_first_ends(study: Pat
 def test_the_sample_study_is_made_once_and_whole(tmp_path: Path) -> None:
     from judge.demo import ensure_demo
 
-    started = time.monotonic()
     assert ensure_demo(tmp_path / "demo") is True
     assert ensure_demo(tmp_path / "demo") is False
-    assert time.monotonic() - started < 20
     shown = run("status", tmp_path / "demo").output
     assert "48 pairs" in shown
     assert "576 simulated" in shown

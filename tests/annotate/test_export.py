@@ -6,7 +6,6 @@ import csv
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -203,7 +202,6 @@ def test_100_000_votes_stream_with_bounded_memory(new_study: MakeStudy, tmp_path
     join(study, "Ada")
     with study.store.write() as conn:
         conn.execute(BIG)
-    started = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", MEASURE, str(study.store.path), str(tmp_path / "out")],
         capture_output=True,
@@ -213,4 +211,3 @@ def test_100_000_votes_stream_with_bounded_memory(new_study: MakeStudy, tmp_path
     count, kilobytes = map(int, done.stdout.split())
     assert count == 100_000
     assert kilobytes < 40_000, f"{kilobytes:,} kB"
-    assert time.monotonic() - started < 60

@@ -191,10 +191,10 @@ def test_populations_are_experts_authors_and_all(report: Report) -> None:
 
 
 def test_the_whole_report_takes_seconds(table: pd.DataFrame) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     agreement_report(table)
-    # About 0.7 s alone; the bound leaves room for a busy machine and is 3 s on purpose.
-    assert time.perf_counter() - started < 3
+    # CPU time, about 0.7 s: what else the machine does must not fail this.
+    assert time.process_time() - started < 3
 
 
 def test_row_order_and_rater_names_do_not_matter(table: pd.DataFrame, report: Report) -> None:

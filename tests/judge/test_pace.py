@@ -99,23 +99,6 @@ def test_tokens_per_minute_are_kept(study: Store) -> None:
     assert summary.seconds > (8 * 105 - 600) / 90 * 0.9
 
 
-def test_an_overloaded_endpoint_is_asked_by_fewer_at_once(study: Store) -> None:
-    """It serves three at once and turns the others away."""
-    at_once: list[int] = []
-
-    def three(_body: Body, _number: int) -> Scripted:
-        at_once.append(endpoint._open)
-        refuse = endpoint._open > 3
-        found = error(429, "rate_limit_exceeded") if refuse else OK
-        return Scripted(found.status, found.body, found.headers, delay=0.03)
-
-    with FakeEndpoint(three) as endpoint:
-        summary = run(study, settings(endpoint.base_url, concurrency=16, attempts=8))
-    assert summary.statuses == {"ok": 40}
-    assert max(at_once) > 4
-    assert max(at_once[-15:]) <= 6
-
-
 def test_retry_after_holds_everyone(study: Store) -> None:
     times: list[float] = []
 
