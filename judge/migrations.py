@@ -22,6 +22,14 @@ def m001_verdicts(db: Database) -> None:
             db.execute(statement)
 
 
+@MIGRATIONS()
+def m002_modes(db: Database) -> None:
+    """Grades and harm labels of answers, generated answers, batches, anchor checks."""
+    for statement in M002.split(";;"):
+        if statement.strip():
+            db.execute(statement)
+
+
 M001 = """
 -- Live: one row per (fingerprint, endpoint), continued by every later call of it.
 -- Imported: one row per judge named in a file. The name is the source of its judgments.
@@ -140,4 +148,86 @@ CREATE TABLE pair_verdict (
 ) STRICT
 ;;
 CREATE INDEX pair_verdict_by_pair ON pair_verdict (pair, turn, dimension)
+"""
+
+M002 = """
+ALTER TABLE judge_run ADD COLUMN mode TEXT NOT NULL DEFAULT 'pairwise'
+  CHECK (mode IN ('pairwise', 'grade', 'harm', 'answer', 'anchor'))
+;;
+-- What was registered last, so that the same plan need not be rendered again:
+-- {"digest", "data_digest", "units", "warnings"}.
+ALTER TABLE judge_run ADD COLUMN plan TEXT CHECK (plan IS NULL OR json_valid(plan))
+;;
+-- Which of a run's endpoints answered, where it has several.
+ALTER TABLE judge_attempt ADD COLUMN endpoint TEXT
+;;
+CREATE INDEX judge_item_by_run ON judge_item (run, id)
+;;
+-- A judgment of one answer: derived like pair_verdict, or imported. Grades and harm labels
+-- never come from pairs, nor outcomes from them.
+CREATE TABLE answer_verdict (
+  run TEXT NOT NULL REFERENCES judge_run (id),
+  answer TEXT NOT NULL REFERENCES answer (id),
+  turn INTEGER NOT NULL CHECK (turn >= 0),
+  dimension TEXT NOT NULL,
+  replicate INTEGER NOT NULL CHECK (replicate >= 1),
+  status TEXT NOT NULL CHECK (status IN ('ok', 'unparseable', 'ambiguous', 'truncated',
+    'refused', 'filtered', 'api_error', 'timeout', 'skipped_budget')),
+  grade REAL CHECK (grade BETWEEN 1 AND 10),
+  harm TEXT CHECK (harm IS NULL OR json_valid(harm)),
+  reason TEXT NOT NULL,
+  CHECK ((status = 'ok') = ((grade IS NOT NULL) + (harm IS NOT NULL) = 1)),
+  CHECK (status = 'ok' OR (grade IS NULL AND harm IS NULL)),
+  UNIQUE (run, answer, turn, dimension, replicate)
+) STRICT
+;;
+CREATE INDEX answer_verdict_by_answer ON answer_verdict (answer, turn, dimension)
+;;
+-- What `evenhand answer` asks: one request per turn, made when the turn before is answered.
+CREATE TABLE generation_item (
+  id INTEGER PRIMARY KEY,
+  run TEXT NOT NULL REFERENCES judge_run (id),
+  question TEXT NOT NULL REFERENCES question (id),
+  turn INTEGER NOT NULL CHECK (turn >= 1),
+  request TEXT NOT NULL REFERENCES judge_request (key),
+  UNIQUE (run, question, turn)
+) STRICT
+;;
+CREATE INDEX generation_item_by_request ON generation_item (request)
+;;
+-- A reply's text, derived from the attempt it names. A reply that was cut off at its budget
+-- has text all the same: it is what the model said.
+CREATE TABLE generation (
+  request TEXT PRIMARY KEY REFERENCES judge_request (key),
+  attempt INTEGER REFERENCES judge_attempt (id),
+  status TEXT NOT NULL CHECK (status IN ('ok', 'unparseable', 'truncated', 'filtered',
+    'api_error', 'timeout', 'skipped_budget')),
+  text TEXT,
+  detail TEXT NOT NULL DEFAULT '',
+  CHECK ((status IN ('ok', 'truncated')) = (text IS NOT NULL))
+) STRICT
+;;
+-- Requests written to a batch file and not read back yet: they would be paid twice.
+CREATE TABLE judge_batch (
+  id TEXT PRIMARY KEY,
+  run TEXT NOT NULL REFERENCES judge_run (id),
+  created_at TEXT NOT NULL CHECK (created_at LIKE '%Z'),
+  file TEXT NOT NULL
+) STRICT
+;;
+CREATE TABLE judge_batch_item (
+  batch TEXT NOT NULL REFERENCES judge_batch (id),
+  request TEXT NOT NULL REFERENCES judge_request (key),
+  PRIMARY KEY (batch, request)
+) STRICT
+;;
+CREATE INDEX judge_batch_item_by_request ON judge_batch_item (request)
+;;
+-- Fresh verdicts against stored ones, when an endpoint serves another fingerprint.
+CREATE TABLE judge_anchor (
+  id TEXT PRIMARY KEY,
+  run TEXT NOT NULL REFERENCES judge_run (id),
+  created_at TEXT NOT NULL CHECK (created_at LIKE '%Z'),
+  result TEXT NOT NULL CHECK (json_valid(result))
+) STRICT
 """
