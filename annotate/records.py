@@ -351,6 +351,31 @@ def turn_text(turn: Turn) -> str:
     return next((m.content for m in reversed(turn) if m.role == "assistant"), "")
 
 
+def asked_turns(question: Question) -> list[int]:
+    """Which turns (1…n) of a question are to be answered, shown for voting and judged.
+
+    A turn is asked unless its last message is an assistant's: then the reply is given with
+    the question, and the turn is context only.
+    """
+    return [
+        number
+        for number, turn in enumerate(question.turns or (), start=1)
+        if not turn or turn[-1].role != "assistant"
+    ]
+
+
+def has_golden_context(question: Question) -> bool:
+    """Whether later turns go on from replies given with the question.
+
+    True when a turn after the first begins with an assistant's message, or a turn that is not
+    asked has another after it. What a model said in earlier turns is then no part of the
+    context of a later turn.
+    """
+    turns = question.turns or ()
+    begun = any(turn and turn[0].role == "assistant" for turn in turns[1:])
+    return begun or not set(range(1, len(turns))) <= set(asked_turns(question))
+
+
 def empty_turns(answer: Answer) -> list[int]:
     """Which turns (1…n) of an answer have no visible text."""
     return [

@@ -18,9 +18,11 @@ from annotate.records import (
     Question,
     QuestionKey,
     Reference,
+    asked_turns,
     assistant_turns,
     digest,
     empty_turns,
+    has_golden_context,
     mirrored,
     outcome,
     stable_id,
@@ -171,3 +173,30 @@ def test_the_reply_of_a_turn_with_tools_is_its_last_message() -> None:
     )
     assert empty_turns(answer) == [1]
     assert user_turns(["Why?"]) == ((Message("user", "Why?"),),)
+
+
+GIVEN = Message("assistant", "Given.")
+ASK = Message("user", "And?")
+TOOL = Message("tool", "42")
+
+
+@pytest.mark.parametrize(
+    ("turns", "asked", "golden"),
+    [
+        pytest.param(None, [], False, id="known from labels only"),
+        pytest.param(((ASK,), (ASK,)), [1, 2], False, id="ordinary turns"),
+        pytest.param(((), (ASK,)), [1, 2], False, id="a model that spoke first"),
+        pytest.param(((ASK, GIVEN, ASK), (ASK,)), [1, 2], False, id="examples before a question"),
+        pytest.param(((ASK, GIVEN, TOOL), (ASK,)), [1, 2], False, id="a tool's result"),
+        pytest.param(((ASK,), (GIVEN, ASK), (GIVEN, ASK)), [1, 2, 3], True, id="golden context"),
+        pytest.param(((ASK, GIVEN), (ASK,)), [2], True, id="first turn not asked"),
+        pytest.param(((ASK, GIVEN), (ASK,), (GIVEN, ASK)), [2, 3], True, id="both"),
+        pytest.param(((ASK,), (ASK, GIVEN)), [1], False, id="only a closing reply is given"),
+    ],
+)
+def test_a_turn_that_ends_with_a_given_reply_is_not_asked(
+    turns: tuple[tuple[Message, ...], ...] | None, asked: list[int], golden: bool
+) -> None:
+    question = Question(KEY, turns=turns)
+    assert asked_turns(question) == asked
+    assert has_golden_context(question) is golden
