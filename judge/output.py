@@ -18,8 +18,8 @@ from annotate.errors import ServiceError
 
 from .adapt import Parameters
 from .parse import CHOICES, parse_reply
-from .plan import Next, Reply
 from .prompt import answer_schema
+from .replies import Next, Reply
 from .settings import JudgeSettings
 from .store import VerdictStore
 

@@ -1,4 +1,4 @@
-"""Everything a run will ask, known in full before the first call; and what a call brings.
+"""Everything a run will ask, known in full before the first call.
 
 The same pairs, prompts and settings give the same requests, byte for byte, in the same
 order: pair (plan order), turn, dimension, order.
@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from itertools import islice
 from typing import Any
 
 from annotate import library
 from annotate.library import StoredPair
-from annotate.records import Order, Status, canonical_json, digest, empty_turns
+from annotate.records import Order, canonical_json, digest, empty_turns
 from annotate.store import Store
 
 from .prompt import Prompt, answer_schema, missing_turns, render
@@ -55,50 +54,6 @@ class Request:
     endpoint: str
     body: str
     offered: tuple[str, ...]
-
-
-class Next(StrEnum):
-    """What the runner should do after a call."""
-
-    KEEP = "keep"
-    """The endpoint has answered; the reply (or its filter's verdict) stands."""
-    RETRY = "retry"
-    """It may work in a moment: rate limit, server error, timeout, lost connection."""
-    GIVE_UP = "give_up"
-    """This request was rejected and would be again; others may work."""
-    STOP = "stop"
-    """Every further call would fail: no credit, wrong key, wrong model."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What one call brought; `raw` is the body as JSON text, never a header.
-
-    `status` is `ok` when a reply came (whatever it says), else `filtered`, `api_error`
-    or `timeout`. Tokens are None when the endpoint did not say.
-    """
-
-    next: Next
-    status: Status
-    started_at: str
-    finished_at: str
-    latency_ms: int
-    http_status: int | None = None
-    raw: str | None = None
-    served_model: str | None = None
-    system_fingerprint: str | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    retry_after: float | None = None
-    """Seconds that the endpoint asked to wait."""
-    limit_reset: float | None = None
-    """Seconds until a rate limit that is used up by now allows the next call."""
-    error_class: str | None = None
-    error_text: str | None = None
-    connected: bool = True
-    """False when no HTTP response came at all."""
-    unsent: bool = False
-    """No connection was made, so that nothing can have been asked."""
 
 
 @dataclass(frozen=True, slots=True)

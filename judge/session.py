@@ -26,8 +26,9 @@ from .budget import Caps, Purse, Usage, bound, guess
 from .commits import Commits
 from .pace import Pace
 from .parse import Parsed
-from .plan import Next, Reply, body_of
+from .plan import body_of
 from .progress import Progress
+from .replies import Next, Reply
 from .settings import JudgeSettings
 from .store import Ended, Pending, VerdictStore
 from .tally import RunSummary, Tally

@@ -20,7 +20,8 @@ from annotate.store import Store, migrate, now
 
 from .migrations import MIGRATIONS
 from .parse import PARSER_VERSION, Parsed, parse_reply
-from .plan import Reply, Request
+from .plan import Request
+from .replies import Reply
 from .verdicts import PairVerdict, Verdict, combine
 
 NO_REPLY = (Status.API_ERROR, Status.TIMEOUT, Status.SKIPPED_BUDGET)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from annotate.records import Status
 
 from .parse import Parsed
-from .plan import Next, Reply
+from .replies import Next, Reply
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import pytest
 
 from annotate.records import Status
 from judge.client import Client
-from judge.plan import Next, Reply
+from judge.replies import Next, Reply
 from tests.judge.fake_endpoint import (
     FakeEndpoint,
     Scripted,

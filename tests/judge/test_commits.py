@@ -11,7 +11,7 @@ from annotate.errors import StoreUnavailable
 from annotate.records import Status
 from judge.commits import Commits
 from judge.parse import Parsed
-from judge.plan import Next, Reply
+from judge.replies import Next, Reply
 from judge.store import Ended
 
 OK = Reply(Next.KEEP, Status.OK, "", "", 0)

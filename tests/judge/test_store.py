@@ -24,8 +24,9 @@ from annotate.records import (
 )
 from annotate.store import Store
 from judge import plan
-from judge.plan import Next, PlanSpec, Reply, Request
+from judge.plan import PlanSpec, Request
 from judge.prompt import load
+from judge.replies import Next, Reply
 from judge.store import Run, VerdictStore
 from judge.verdict_import import import_labels
 from tests.judge.study import make_study
