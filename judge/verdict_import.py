@@ -17,7 +17,8 @@ from annotate.readers import Problem
 from annotate.records import Label, Outcome, SourceKind, Status
 from annotate.store import Store
 
-from .store import VerdictStore, add_pair_verdict
+from .ledger import add_pair_verdict
+from .store import VerdictStore
 from .verdicts import PairVerdict, Verdict, combine
 
 CONFLICTS_SHOWN = 20
