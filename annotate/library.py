@@ -133,6 +133,16 @@ def reference_id(reference: Reference) -> str:
     return stable_id("reference", question, reference.hash, reference.source)
 
 
+def question(conn: sqlite3.Connection, key: QuestionKey) -> Question | None:
+    """A stored question; `turns` is None when it is known from labels only."""
+    row = conn.execute(
+        "SELECT category, turns FROM question WHERE id = ?", (Question(key).id,)
+    ).fetchone()
+    if row is None:
+        return None
+    return Question(key, row[0], None if row[1] is None else turns_from_json(json.loads(row[1])))
+
+
 def question_digest(turns: tuple[Turn, ...]) -> str:
     """SHA-256 of a question's turns, as its import recorded it."""
     return digest(turns_to_json(turns))

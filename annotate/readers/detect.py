@@ -13,6 +13,7 @@ from typing import Any
 from .base import Read, Where
 from .fastchat import read_answers, read_pair_judgments, read_questions, read_references
 from .labels import read_labels
+from .mtbench101 import read_dialogues
 from .pairs import read_pairs
 
 Reader = Callable[[Path, str, str], Iterator[Read]]
@@ -44,6 +45,7 @@ class Source:
 
 PLAIN: dict[str, tuple[Reader | None, int, str]] = {
     "questions": (read_questions, 0, ""),
+    "MT-Bench-101 dialogues": (read_dialogues, 0, ""),
     "pairs": (read_pairs, 1, ""),
     "model answers": (read_answers, 1, ""),
     "references": (read_references, 2, ""),
@@ -51,6 +53,11 @@ PLAIN: dict[str, tuple[Reader | None, int, str]] = {
     "pair judgments": (read_pair_judgments, 3, ""),
     "judge prompts": (None, 9, "prompts of a judge: not imported; they are not study data"),
     "single-answer grades": (None, 9, "1–10 grades of single answers: this version reads pairs"),
+    "MT-Bench-101 grades": (
+        None,
+        9,
+        "1–10 grades of MT-Bench-101 turns: not imported; this version reads its dialogues",
+    ),
 }
 
 
@@ -108,6 +115,10 @@ def _by_fields(path: Path, first: dict[str, Any]) -> tuple[str, str]:
         return "pair judgments", ""
     if {"judgment", "score", "model"} <= fields:
         return "single-answer grades", ""
+    if {"task", "multi_id", "turn_id", "score"} <= fields:
+        return "MT-Bench-101 grades", ""
+    if {"task", "history"} <= fields:
+        return "MT-Bench-101 dialogues", ""
     if {"answer_a", "answer_b"} & fields:
         return "pairs", ""
     if {"model_a", "model_b", "winner"} <= fields:
@@ -119,7 +130,8 @@ def _by_fields(path: Path, first: dict[str, Any]) -> tuple[str, str]:
     shown = ", ".join(sorted(fields)[:8])
     return "other", (
         f"unknown kind (its first record has: {shown}); expected FastChat questions, answers,"
-        " references or judgments, labels with model_a/model_b/winner, or Evenhand pairs"
+        " references or judgments, MT-Bench-101 dialogues, labels with model_a/model_b/winner, or"
+        " Evenhand pairs"
     )
 
 
