@@ -149,7 +149,7 @@ def test_a_run_with_the_users_own_prompts(tmp_path: Path, mode: Mode) -> None:
 
 def test_json_and_fixed_words_do_not_go_together(tmp_path: Path) -> None:
     asked = prompts_from_fastchat(FILE, "mine.jsonl")[Mode.PAIRWISE]
-    with pytest.raises(UsageError, match="output.*expected tag"):
+    with pytest.raises(UsageError, match=r"output.*expected tag"):
         settings("http://127.0.0.1:1/v1", prompts=(asked,), output="json")
 
 

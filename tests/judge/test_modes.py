@@ -91,7 +91,7 @@ def test_a_baseline_keeps_to_pairs_with_that_model(study: Store) -> None:
             ("alder", "cedar"),
             ("birch", "cedar"),
         }
-        with pytest.raises(UsageError, match="baseline 'oak'.*alder, birch, cedar"):
+        with pytest.raises(UsageError, match=r"baseline 'oak'.*alder, birch, cedar"):
             run(study, settings(endpoint.base_url, baseline="oak"))
 
 
