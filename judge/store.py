@@ -15,7 +15,7 @@ from annotate.records import Status, canonical_json
 from annotate.store import now
 
 from . import readings
-from .ledger import NO_REPLY, Ended, call_status, derive, parsed_of, put_verdict, record
+from .ledger import NO_REPLY, Ended, JudgedUnit, call_status, derive, parsed_of, put_verdict, record
 from .parse import Parsed
 from .plan import Request
 from .replies import Reply
@@ -51,6 +51,7 @@ class VerdictStore(RunStore):
         """
         with self.store.write() as conn:
             at = now()
+            places: dict[JudgedUnit, None] = {}
             for request in requests:
                 conn.execute(
                     "INSERT OR IGNORE INTO judge_request"
@@ -76,7 +77,9 @@ class VerdictStore(RunStore):
                     (run_id, request.subject, *place, request.order, request.key),
                 )
                 if written.rowcount:
-                    derive(conn, (run_id, request.subject, *place))
+                    places[(run_id, request.subject, *place)] = None
+            for unit in places:
+                derive(conn, unit)
 
     def size(self, run_id: str, units: Collection[str]) -> int:
         """How many different requests a run's plan has for these units."""
