@@ -386,6 +386,32 @@ def answers(store: Store, ids: Iterable[str]) -> Iterator[StoredAnswer]:
         yield StoredAnswer(row[0], Question(key, row[3], asked), given)
 
 
+def questions(store: Store, *, benchmark: str | None = None) -> dict[str, Question]:
+    """Every question with text by its row's id, in the study's random order."""
+    rows = store.conn.execute(
+        "SELECT id, benchmark, question_id, category, turns FROM question"
+        " WHERE turns IS NOT NULL AND (?1 IS NULL OR benchmark = ?1)",
+        (benchmark,),
+    ).fetchall()
+    rows.sort(key=lambda row: (draw_order(store.study_id, row[0]), row[0]))
+    return {
+        row[0]: Question(QuestionKey(row[1], row[2]), row[3], turns_from_json(json.loads(row[4])))
+        for row in rows
+    }
+
+
+def answers_of(store: Store, model: str) -> dict[QuestionKey, set[str | None]]:
+    """The hashes of every stored answer under a model's name, whatever its version."""
+    found: dict[QuestionKey, set[str | None]] = {}
+    for row in store.conn.execute(
+        "SELECT q.benchmark, q.question_id, a.hash FROM answer a JOIN model m ON m.id = a.model"
+        " JOIN question q ON q.id = a.question WHERE m.name = ?",
+        (model,),
+    ):
+        found.setdefault(QuestionKey(row[0], row[1]), set()).add(row[2])
+    return found
+
+
 def model_names(store: Store) -> list[str]:
     """The names of all models with stored answers, sorted."""
     return [r[0] for r in store.conn.execute("SELECT DISTINCT name FROM model ORDER BY name")]
