@@ -153,6 +153,10 @@ class AnswerWork:
         """Tokens (in, out) of all calls of the run so far."""
         return used_tokens(self._conn, self.run_id)
 
+    def replies(self, question_id: str) -> dict[int, str]:
+        """The texts of a question by turn, as far as they are there."""
+        return self._replies(self._conn, question_id)
+
     def answers(self, label: str) -> list[Answer]:
         """Every question of the run that is answered in all its turns."""
         found: list[Answer] = []

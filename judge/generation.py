@@ -58,17 +58,20 @@ def open_turns(question: Question, replies: Mapping[int, str]) -> list[int]:
 def messages(question: Question, replies: Mapping[int, str], turn: int, system: str = "") -> Chat:
     """The conversation that asks for one turn's answer; `replies` are those before it, by turn.
 
+    In golden context the given replies are the context, and the model's own are not.
+
     Raises:
         ValueError: a message has a role that a chat completion does not take alone.
     """
+    own = {} if has_golden_context(question) else replies
     chat: Chat = [{"role": "system", "content": system}] if system else []
     for number, asked in enumerate((question.turns or ())[:turn], start=1):
         for message in asked:
             if message.role not in ROLES:
                 raise ValueError(f"role {message.role!r}; expected {', '.join(ROLES)}")
             chat.append({"role": message.role, "content": message.content})
-        if number < turn and number in replies:
-            chat.append({"role": "assistant", "content": replies[number]})
+        if number < turn and number in own:
+            chat.append({"role": "assistant", "content": own[number]})
     return chat
 
 

@@ -108,11 +108,21 @@ def test_in_golden_context_the_given_replies_are_the_context(tmp_path: Path) -> 
     )
     with store.write() as conn:
         library.add_question(conn, Question(key, "CM", turns))
-    with FakeEndpoint(echo) as endpoint:
-        summary = answer(store, settings(endpoint.base_url))
-        said = sorted([m["content"] for m in body["messages"]] for body in endpoint.requests)
-    assert summary.planned == 2
-    assert said == [["u1", "g1", "u2"], ["u1", "g1", "u2", "g2", "u3"]]
+    late = False
+
+    def slow_last(body: Body, number: int) -> Scripted:
+        last = body["messages"][-1]["content"]
+        return echo(body, number) if late or last != "u3" else error(400, "bad_request")
+
+    with FakeEndpoint(slow_last) as endpoint:
+        first = answer(store, settings(endpoint.base_url))
+        late = True
+        second = answer(store, settings(endpoint.base_url))
+        said = sorted([m["content"] for m in json.loads(raw)["messages"]] for raw in endpoint.hits)
+    assert (first.planned, first.dialogues, second.calls) == (2, 0, 1)
+    assert said == [["u1", "g1", "u2"], ["u1", "g1", "u2", "g2", "u3"]], (
+        "the model's own reply is no context, however late the last turn is asked"
+    )
     assert texts(store) == {"1": [None, "3: u2", "5: u3"]}
     store.close()
 
