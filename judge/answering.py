@@ -22,7 +22,7 @@ from annotate.store import now
 
 from .generation import STARVED, Spoken, messages, open_turns, spoken, temperature_of
 from .item import Ending
-from .ledger import Ended, insert_attempt
+from .ledger import NO_REPLY, Ended, insert_attempt
 from .plan import request_key
 from .runs import RunStore
 from .store import Pending, used_tokens
@@ -147,7 +147,7 @@ class AnswerWork:
                     "SELECT status FROM generation WHERE request = ?", (key,)
                 ).fetchone()
                 if known is None:
-                    _put(conn, key, None, skipped)
+                    put_generation(conn, key, None, skipped)
 
     def used(self) -> tuple[int, int]:
         """Tokens (in, out) of all calls of the run so far."""
@@ -231,17 +231,9 @@ class AnswerWork:
     def _record(self, conn: sqlite3.Connection, ended: Ended) -> Spoken:
         call = ended.call
         attempt = insert_attempt(conn, self.run_id, ended.key, call)
-        if call.status is not Status.OK:
-            said = Spoken(call.status, detail=call.error_class or "")
-            known = conn.execute(
-                "SELECT status FROM generation WHERE request = ?", (ended.key,)
-            ).fetchone()
-            replied = known is not None and known[0] in ("ok", "truncated", "unparseable")
-            if call.status is not Status.FILTERED and (not ended.final or replied):
-                return said
-        else:
-            said = spoken(json.loads(call.raw or "null"))
-        _put(conn, ended.key, attempt, said)
+        said = said_by(call.status, call.raw, call.error_class)
+        if said.status not in NO_REPLY or (ended.final and not has_text(conn, ended.key)):
+            put_generation(conn, ended.key, attempt, said)
         # What was cut off is an answer: to the run it is no failure.
         return replace(said, status=Status.OK) if said.text is not None else said
 
@@ -254,7 +246,24 @@ def questions_of(
     return dict(list(found.items())[:limit])
 
 
-def _put(conn: sqlite3.Connection, key: str, attempt: int | None, said: Spoken) -> None:
+def said_by(call: Status, raw: str | None, error: str | None) -> Spoken:
+    """What a call says: its reply's text, or its own failure."""
+    if call is not Status.OK:
+        return Spoken(call, detail=error or "")
+    return spoken(json.loads(raw or "null"))
+
+
+def has_text(conn: sqlite3.Connection, key: str) -> bool:
+    """Whether a request has brought a text that stands."""
+    return bool(
+        conn.execute(
+            "SELECT 1 FROM generation WHERE request = ? AND text IS NOT NULL", (key,)
+        ).fetchone()
+    )
+
+
+def put_generation(conn: sqlite3.Connection, key: str, attempt: int | None, said: Spoken) -> None:
+    """Write or replace what a request has brought."""
     text = said.text
     if text is not None:
         # Half of a surrogate pair, which SQLite refuses, becomes U+FFFD.

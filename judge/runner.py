@@ -44,7 +44,9 @@ def run(store: Store, settings: JudgeSettings, progress: Progress | None = None)
     """
     shown: Progress = progress or Silent()
     verdicts = VerdictStore(store)
-    units = unit_ids(store, settings.mode.subject, settings.limit, settings.baseline)
+    units = unit_ids(
+        store, settings.mode.subject, settings.limit, settings.baseline, settings.shard
+    )
     found, known = prepare(verdicts, settings, units)
     for warning in found.warnings:
         shown.note(f"warning: {warning}")
@@ -61,6 +63,11 @@ def run(store: Store, settings: JudgeSettings, progress: Progress | None = None)
         verdicts.finish_run(started.id, state)
         shown.finish()
     return summary(verdicts, session, started, units, found.warnings)
+
+
+def planned_units(store: Store, settings: JudgeSettings) -> list[str]:
+    """What a run with these settings is about, in plan order."""
+    return unit_ids(store, settings.mode.subject, settings.limit, settings.baseline, settings.shard)
 
 
 def prepare(
