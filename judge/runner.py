@@ -28,8 +28,16 @@ __all__ = ["JudgeSettings", "PreflightError", "RunSummary", "run"]
 WARNINGS_KEPT = 20
 
 
-def run(store: Store, settings: JudgeSettings, progress: Progress | None = None) -> RunSummary:
+def run(
+    store: Store,
+    settings: JudgeSettings,
+    progress: Progress | None = None,
+    *,
+    units: Sequence[str] | None = None,
+) -> RunSummary:
     """Judge the first `limit` pairs (or answers) in every turn, dimension and order.
+
+    With `units`, these instead of the first of the plan.
 
     A run with the same fingerprint and endpoint is continued: no committed reply is asked
     again. Interrupt (SIGINT) finishes the calls in flight and returns with the state
