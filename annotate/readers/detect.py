@@ -12,6 +12,7 @@ from typing import Any
 
 from .base import Read, Where
 from .fastchat import read_answers, read_pair_judgments, read_questions, read_references
+from .grades import read_mtbench101_grades, read_single_grades
 from .labels import read_labels
 from .pairs import read_pairs
 
@@ -50,8 +51,11 @@ PLAIN: dict[str, tuple[Reader | None, int, str]] = {
     "labels": (read_labels, 3, ""),
     "pair judgments": (read_pair_judgments, 3, ""),
     "judge prompts": (None, 9, "prompts of a judge: not imported; they are not study data"),
-    "single-answer grades": (None, 9, "1–10 grades of single answers: this version reads pairs"),
+    "single-answer grades": (read_single_grades, 3, ""),
+    "MT-Bench-101 grades": (read_mtbench101_grades, 3, ""),
 }
+JUDGMENTS = ("labels", "pair judgments", "single-answer grades", "MT-Bench-101 grades")
+"""Kinds that speak about questions and answers of other files."""
 
 
 INNER = ("model_answer", "reference_answer", "model_judgment")
@@ -108,6 +112,8 @@ def _by_fields(path: Path, first: dict[str, Any]) -> tuple[str, str]:
         return "pair judgments", ""
     if {"judgment", "score", "model"} <= fields:
         return "single-answer grades", ""
+    if {"task", "multi_id", "turn_id", "score"} <= fields:
+        return "MT-Bench-101 grades", ""
     if {"answer_a", "answer_b"} & fields:
         return "pairs", ""
     if {"model_a", "model_b", "winner"} <= fields:
