@@ -63,6 +63,27 @@ def render_turn(turn: Turn, *, plain: bool = False) -> str:
     return "".join(_message(message, plain) for message in turn)
 
 
+def render_prompt(turn: Turn, *, first: bool = True, plain: bool = False) -> str:
+    """HTML of a question's turn: a reply given with it stands in a frame that names it.
+
+    A reply that a later turn (not `first`) begins with is what the conversation goes on from,
+    whatever the models said before. The frame's words are the page's: `data-t` names them.
+    """
+    if all(message.role != "assistant" for message in turn):
+        return render_turn(turn, plain=plain)
+    return "".join(
+        _given(message, plain, "given_instead" if position == 0 and not first else "given_reply")
+        if message.role == "assistant"
+        else _message(message, plain)
+        for position, message in enumerate(turn)
+    )
+
+
+def _given(message: Message, plain: bool, words: str) -> str:
+    label = f'<span class="eh-role" data-t="{words}"></span>'
+    return f'<div class="eh-given">{label}{_message(message, plain)}</div>'
+
+
 def _message(message: Message, plain: bool) -> str:
     if not message.content.strip():
         body = '<p class="eh-missing">(empty)</p>'

@@ -29,8 +29,10 @@ from .records import (
     Grade,
     Label,
     Question,
+    QuestionKey,
     Reference,
     SourceKind,
+    asked_turns,
     canonical_json,
     empty_turns,
     stable_id,
@@ -239,10 +241,11 @@ class _AnswerSets:
             with store.write() as conn:
                 known: list[Answer] = []
                 for where, answer in held.values():
-                    problem = _unusable(conn, where, answer)
+                    question = library.question(conn, answer.key)
+                    problem = _unusable(where, answer, question)
                     if problem is None:
                         known.append(answer)
-                        account.problems += _empty(where, answer)
+                        account.problems += _empty(where, answer, question)
                     else:
                         account.imported["answers"] -= 1
                         account.problems.append(problem)
@@ -262,25 +265,40 @@ class _AnswerSets:
         return lambda one, other: frozenset((one.id, other.id)) in listed
 
 
-def _unusable(conn: sqlite3.Connection, where: Where, answer: Answer) -> Problem | None:
-    row = conn.execute(
-        "SELECT json_array_length(turns) FROM question WHERE id = ?", (Question(answer.key).id,)
-    ).fetchone()
-    if row is None or row[0] is None:
+def _unusable(where: Where, answer: Answer, question: Question | None) -> Problem | None:
+    if question is None or question.turns is None:
         return Problem(
             where,
             "question_id",
             f"answers question {answer.key.question_id}, which is not in"
             f" benchmark {answer.key.benchmark}; import its questions too",
         )
-    if len(answer.turns or ()) > row[0]:
+    count, expected, asked = len(answer.turns or ()), len(question.turns), asked_turns(question)
+    if not asked:
         return Problem(
-            where, "choices", f"has {len(answer.turns or ())} turns, the question has {row[0]}"
+            where,
+            "question_id",
+            f"question {answer.key.question_id} asks nothing: each of its turns ends with an"
+            " assistant's message",
+        )
+    if count > expected:
+        return Problem(where, "choices", f"has {count} turns, the question has {expected}")
+    # Replies to the asked turns alone would be taken for those to the first turns.
+    if count == len(asked) < expected and all(answer.turns or ()):
+        return Problem(
+            where,
+            "choices",
+            f"has {count} turns, the question has {expected}, of which {_listed(asked)} are asked;"
+            " give null for the others",
         )
     return None
 
 
-def _empty(where: Where, answer: Answer) -> list[Problem]:
+def _listed(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))
+
+
+def _empty(where: Where, answer: Answer, question: Question | None) -> list[Problem]:
     return [
         Problem(
             where,
@@ -288,7 +306,7 @@ def _empty(where: Where, answer: Answer) -> list[Problem]:
             f"{answer.model}, question {answer.key.question_id}: turn {turn} is empty",
             warning=True,
         )
-        for turn in empty_turns(answer)
+        for turn in empty_turns(answer, question)
     ]
 
 
@@ -303,7 +321,7 @@ class _Labels:
         dimensions: Collection[str],
     ) -> None:
         self._known = {*dimensions, OVERALL} if dimensions else set[str]()
-        self._turns: dict[str, int | None] = {}
+        self._asked: dict[QuestionKey, tuple[int, list[int]] | None] = {}
         self._store = store
         self._study = store.study_id
         self._sink = verdicts
@@ -336,7 +354,7 @@ class _Labels:
     def add_grade(self, conn: sqlite3.Connection, where: Where, grade: Grade) -> None:
         """Bind one grade; it is stored with its batch."""
         self._account.read["grades"] += 1
-        if problem := self._no_such_turn(conn, where, grade):
+        if problem := self._off_turn(conn, where, grade):
             self._account.take("grades", problem)
             return
         try:
@@ -346,23 +364,9 @@ class _Labels:
             return
         self._verdicts.append(BoundGrade(where, grade, answer))
 
-    def _no_such_turn(
-        self, conn: sqlite3.Connection, where: Where, about: Label | Grade
-    ) -> Problem | None:
-        question = Question(about.key).id
-        if question not in self._turns:
-            row = conn.execute(
-                "SELECT json_array_length(turns) FROM question WHERE id = ?", (question,)
-            ).fetchone()
-            self._turns[question] = row[0] if row else None
-        turns = self._turns[question]
-        if turns is not None and about.turn > turns:
-            return Problem(where, "turn", f"found {about.turn}, the question has {turns}")
-        return None
-
     def _off(self, conn: sqlite3.Connection, where: Where, label: Label) -> Problem | None:
-        """A turn that the question does not have; a note on a dimension seen for the first time."""
-        if problem := self._no_such_turn(conn, where, label):
+        """A turn that cannot be judged; a note on a dimension seen for the first time."""
+        if problem := self._off_turn(conn, where, label):
             return problem
         if self._known and label.dimension not in self._known:
             self._known.add(label.dimension)
@@ -375,6 +379,30 @@ class _Labels:
                 )
             )
         return None
+
+    def _off_turn(
+        self, conn: sqlite3.Connection, where: Where, label: Label | Grade
+    ) -> Problem | None:
+        """A turn that the question does not have, or to which it gives the reply itself."""
+        if label.key not in self._asked:
+            question = library.question(conn, label.key)
+            self._asked[label.key] = (
+                (len(question.turns), asked_turns(question))
+                if question and question.turns is not None
+                else None
+            )
+        known = self._asked[label.key]
+        if known is None or label.turn == 0 or label.turn in known[1]:
+            return None
+        count, asked = known
+        if label.turn > count:
+            return Problem(where, "turn", f"found {label.turn}, the question has {count}")
+        return Problem(
+            where,
+            "turn",
+            f"found {label.turn}, whose reply is given with the question; expected one of"
+            f" {_listed(asked)}, or 0 for the whole dialogue",
+        )
 
     def store_votes(self, conn: sqlite3.Connection) -> None:
         """Store the batch's votes; a repeat inside the file is named, not only counted."""

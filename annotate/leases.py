@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from . import assignment as rule
 from .assignment import Balance, Candidate
 from .errors import LeaseLost, UnknownScreen
-from .records import Order
+from .records import Order, asked_of, turns_from_json
 from .seats import Rater
 from .store import Store, after, now
 from .study import AssignmentSection, ProtocolSection
@@ -33,6 +33,8 @@ class Screen:
     order: Order
     turn: int
     turns: int
+    asked: tuple[int, ...]
+    """The turns that are voted on; the question gives the reply to the others itself."""
     dimension: str
     dimensions: tuple[str, ...]
     position: int
@@ -264,12 +266,11 @@ def _open_screen(
 ) -> Screen | None:
     """The first screen of a lease without a standing vote; None when all are voted."""
     row = conn.execute(
-        "SELECT a.pair, a.order_shown, a.dimensions, a.occurrence, json_array_length(q.turns)"
-        " FROM assignment a JOIN pair p ON p.id = a.pair JOIN question q ON q.id = p.question"
-        " WHERE a.id = ?",
+        "SELECT a.dimensions, q.turns FROM assignment a JOIN pair p ON p.id = a.pair"
+        " JOIN question q ON q.id = p.question WHERE a.id = ?",
         (lease,),
     ).fetchone()
-    names, turns = json.loads(row[2]), row[4]
+    names, asked = json.loads(row[0]), asked_of(turns_from_json(json.loads(row[1])))
     voted = set(
         conn.execute(
             "SELECT s.turn, s.dimension FROM screen s JOIN current_vote v ON v.screen = s.id"
@@ -277,7 +278,7 @@ def _open_screen(
             (lease,),
         ).fetchall()
     )
-    order = [(turn, name) for turn in range(1, turns + 1) for name in names]
+    order = [(turn, name) for turn in asked for name in names]
     for position, (turn, name) in enumerate(order):
         if (turn, name) in voted:
             continue
@@ -303,7 +304,7 @@ def screen(conn: sqlite3.Connection, rater: str, screen_id: str) -> Screen:
     """
     row = conn.execute(
         "SELECT s.id, s.assignment, a.rater, a.pair, a.order_shown, s.turn,"
-        " json_array_length(q.turns), s.dimension, a.dimensions, s.position, a.occurrence,"
+        " q.turns, s.dimension, a.dimensions, s.position, a.occurrence,"
         " s.protocol, t.purpose, t.inclusion_probability"
         " FROM screen s JOIN assignment a ON a.id = s.assignment JOIN slot t ON t.id = a.slot"
         " JOIN pair p ON p.id = a.pair JOIN question q ON q.id = p.question"
@@ -315,8 +316,9 @@ def screen(conn: sqlite3.Connection, rater: str, screen_id: str) -> Screen:
     names = ("id", "assignment", "rater", "pair", "order", "turn", "turns", "dimension")
     rest = ("dimensions", "position", "occurrence", "protocol", "purpose", "inclusion_probability")
     fields = dict(zip(names + rest, row, strict=True))
+    turns = turns_from_json(json.loads(row[6]))
     fields |= {"order": Order(row[4]), "dimensions": tuple(json.loads(row[8]))}
-    return Screen(**fields)
+    return Screen(**fields | {"turns": len(turns), "asked": tuple(asked_of(turns))})
 
 
 def hold(conn: sqlite3.Connection, screen: Screen, settings: AssignmentSection) -> None:

@@ -50,6 +50,15 @@ class StoredPair:
     draw_order: int
 
 
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """One answer with its question; `id` is its row's."""
+
+    id: str
+    question: Question
+    answer: Answer
+
+
 def add_question(conn: sqlite3.Connection, question: Question) -> Added:
     """Store a question, or fill in the text of one known only from labels.
 
@@ -122,6 +131,16 @@ def reference_id(reference: Reference) -> str:
     """Id of a reference's row: its question, text and source."""
     question = Question(reference.key).id
     return stable_id("reference", question, reference.hash, reference.source)
+
+
+def question(conn: sqlite3.Connection, key: QuestionKey) -> Question | None:
+    """A stored question; `turns` is None when it is known from labels only."""
+    row = conn.execute(
+        "SELECT category, turns FROM question WHERE id = ?", (Question(key).id,)
+    ).fetchone()
+    if row is None:
+        return None
+    return Question(key, row[0], None if row[1] is None else turns_from_json(json.loads(row[1])))
 
 
 def question_digest(turns: tuple[Turn, ...]) -> str:
@@ -357,6 +376,45 @@ def pairs(
         yield _stored_pair(row)
 
 
+def pair_ids(store: Store, *, limit: int | None = None, model: str | None = None) -> list[str]:
+    """The pairs of :func:`pairs` without their texts; with `model`, those in which it stands."""
+    rows = store.conn.execute(
+        "SELECT id FROM pair WHERE answer_a IS NOT NULL AND excluded IS NULL"
+        " AND (?1 IS NULL OR ?1 IN (model_a, model_b))"
+        " ORDER BY priority DESC, draw_order LIMIT ?2",
+        (model, -1 if limit is None else limit),
+    )
+    return [row[0] for row in rows]
+
+
+def answer_ids(store: Store, *, limit: int | None = None) -> list[str]:
+    """Every stored answer in the study's random order: fixed, whatever is imported later."""
+    rows = store.conn.execute("SELECT id FROM answer").fetchall()
+    ids = sorted((row[0] for row in rows), key=lambda row: (draw_order(store.study_id, row), row))
+    return ids[:limit]
+
+
+def answers(store: Store, ids: Iterable[str]) -> Iterator[StoredAnswer]:
+    """Answers by the ids of their rows, with their questions."""
+    wanted = list(ids)
+    rows = store.conn.execute(
+        "SELECT a.id, q.benchmark, q.question_id, q.category, q.turns, m.name, a.turns"
+        " FROM answer a JOIN question q ON q.id = a.question JOIN model m ON m.id = a.model"
+        f" WHERE a.id IN ({', '.join('?' * len(wanted))})",
+        wanted,
+    )
+    for row in rows:
+        key = QuestionKey(row[1], row[2])
+        asked = None if row[4] is None else turns_from_json(json.loads(row[4]))
+        given = Answer(key, row[5], turns_from_json(json.loads(row[6])))
+        yield StoredAnswer(row[0], Question(key, row[3], asked), given)
+
+
+def model_names(store: Store) -> list[str]:
+    """The names of all models with stored answers, sorted."""
+    return [r[0] for r in store.conn.execute("SELECT DISTINCT name FROM model ORDER BY name")]
+
+
 def pair(store: Store, pair_id: str) -> StoredPair:
     """One pair with its texts.
 
@@ -397,6 +455,19 @@ def reference(store: Store, key: QuestionKey) -> Reference | None:
         (Question(key).id, INLINE),
     ).fetchone()
     return None if row is None else Reference(key, tuple(json.loads(row[0])), row[1])
+
+
+def references(store: Store, keys: Iterable[QuestionKey]) -> dict[QuestionKey, Reference]:
+    """:func:`reference` of each of these questions that has one."""
+    found = ((key, reference(store, key)) for key in keys)
+    return {key: known for key, known in found if known is not None}
+
+
+def changing_parts(store: Store) -> str:
+    """SHA-256 of what can change behind ids that stay: categories and references in use."""
+    categories = store.conn.execute("SELECT id, category FROM question ORDER BY id").fetchall()
+    stored = store.conn.execute("SELECT id, created_at FROM reference ORDER BY id").fetchall()
+    return digest([categories, stored])
 
 
 def counts(store: Store) -> dict[str, int]:

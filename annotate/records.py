@@ -384,9 +384,14 @@ def asked_turns(question: Question) -> list[int]:
     A turn is asked unless its last message is an assistant's: then the reply is given with
     the question, and the turn is context only.
     """
+    return asked_of(question.turns or ())
+
+
+def asked_of(turns: Sequence[Turn]) -> list[int]:
+    """:func:`asked_turns` of a question's bare turns."""
     return [
         number
-        for number, turn in enumerate(question.turns or (), start=1)
+        for number, turn in enumerate(turns, start=1)
         if not turn or turn[-1].role != "assistant"
     ]
 
@@ -403,10 +408,14 @@ def has_golden_context(question: Question) -> bool:
     return begun or not set(range(1, len(turns))) <= set(asked_turns(question))
 
 
-def empty_turns(answer: Answer) -> list[int]:
-    """Which turns (1…n) of an answer have no visible text."""
+def empty_turns(answer: Answer, question: Question | None = None) -> list[int]:
+    """Which turns (1…n) of an answer have no visible text.
+
+    With its question, only turns that are asked count: in the others nothing is to be said.
+    """
+    asked = None if question is None else asked_turns(question)
     return [
         number
         for number, turn in enumerate(answer.turns or (), start=1)
-        if not turn_text(turn).strip()
+        if not turn_text(turn).strip() and (asked is None or number in asked)
     ]

@@ -137,14 +137,19 @@ class RatingRoom:
         leases.heartbeat(self._store, rater.id, self._agreed(rater).assignment)
 
     def raw(self, rater: Rater, screen_id: str) -> list[dict[str, str]]:
-        """The exact characters of both sides, per turn shown so far."""
+        """The exact characters of both sides, per turn shown so far; {} for context."""
         self._agreed(rater)
         with self._store.snapshot() as conn:
             screen = leases.screen(conn, rater.id, screen_id)
         pair = self._pair(screen.pair)
         visible = _visible(screen, self._protocol(screen.protocol))
+        sides = _sides(pair, screen.order)
         return [
-            {side: _raw(_turn(answer.turns, turn)) for side, answer in _sides(pair, screen.order)}
+            {
+                side: _raw(_turn(answer.turns, turn))
+                for side, answer in sides
+                if turn in screen.asked
+            }
             for turn in range(1, visible + 1)
         ]
 
@@ -176,10 +181,10 @@ class RatingRoom:
             "turns": screen.turns,
             "visible": visible,
             "from": first,
-            "rows": _rows(pair, screen.order, first, visible),
+            "rows": _rows(pair, screen, first, visible),
             "step": {
                 "index": screen.position + 1,
-                "of": screen.turns * len(screen.dimensions),
+                "of": len(screen.asked) * len(screen.dimensions),
             },
             "dimension": _words(_dimension(protocol, screen.dimension)),
             "draft": ballots.draft(self._store, screen.id),
@@ -244,8 +249,11 @@ def _sides(pair: StoredPair, order: Order) -> list[tuple[str, Answer]]:
     return list(zip(("left", "right"), answers, strict=True))
 
 
-def _rows(pair: StoredPair, order: Order, first: int, last: int) -> list[dict[str, Any]]:
-    """Rows of the page from turn `first` to `last`: the prompt, then both replies."""
+def _rows(pair: StoredPair, screen: Screen, first: int, last: int) -> list[dict[str, Any]]:
+    """Rows of the page from turn `first` to `last`: the prompt, then both replies.
+
+    A turn that is not asked is context: its row has no replies, whatever the answers hold.
+    """
     asked = pair.question.turns
     everything = [
         message.content
@@ -257,10 +265,11 @@ def _rows(pair: StoredPair, order: Order, first: int, last: int) -> list[dict[st
     return [
         {
             "turn": turn,
-            "prompt": display.render_turn(_turn(asked, turn), plain=plain),
+            "prompt": display.render_prompt(_turn(asked, turn), first=turn == 1, plain=plain),
             **{
                 side: display.render_turn(_turn(answer.turns, turn), plain=plain)
-                for side, answer in _sides(pair, order)
+                for side, answer in _sides(pair, screen.order)
+                if turn in screen.asked
             },
         }
         for turn in range(first, last + 1)

@@ -25,8 +25,44 @@ judge: click.Group = _judge
 @click.option("--local", is_flag=True, help="Use the small offline model (llama.cpp, SmolLM2).")
 @click.option("--base-url", help="OpenAI-compatible endpoint; default: study.toml.")
 @click.option("--model", help="Model name at the endpoint; default: study.toml.")
+@click.option(
+    "--mode",
+    type=click.Choice(["pairwise", "grade", "harm"]),
+    default="pairwise",
+    show_default=True,
+    help="Compare pairs, grade answers from 1 to 10, or label answers for harm.",
+)
 @click.option("--dimension", "dimensions", multiple=True, help="Only these; default: the study's.")
+@click.option(
+    "--prompt",
+    "prompts",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Prompts of your own: our TOML, or FastChat's judge_prompts.jsonl.",
+)
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N pairs of the plan.")
+@click.option("--baseline", default="", help="Only pairs with this model.")
+@click.option(
+    "--turns",
+    type=click.Choice(["each", "last", "dialogue"]),
+    default="each",
+    show_default=True,
+    help="Judge each turn, only the last, or the dialogue as a whole.",
+)
+@click.option(
+    "--references",
+    type=click.Choice(["auto", "required", "none"]),
+    default="auto",
+    show_default=True,
+    help="Show reference solutions (math, reasoning, coding) where there are any.",
+)
+@click.option(
+    "--replicates",
+    type=click.IntRange(1, 100),
+    default=1,
+    show_default=True,
+    help="Ask everything so many times, to see how far the judge agrees with itself.",
+)
 @click.option("--concurrency", type=click.IntRange(1, 1024), help="Most calls in flight at once.")
 @click.option(
     "--output",
@@ -49,7 +85,7 @@ judge: click.Group = _judge
 )
 @click.option("--name", default="", help="Name of the run in reports.")
 def judge_run(study: Path, **options: Any) -> None:
-    """Judge pairs in both orders, per turn and dimension. Safe to interrupt and repeat.
+    """Judge pairs in both orders, or answers, per turn and dimension. Safe to repeat.
 
     A second run makes no calls for what was answered. The key comes from the environment
     (OPENAI_API_KEY, or what study.toml names) and is never stored.

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 from annotate.errors import UsageError
 from annotate.study import Study
 
+from .call_settings import HOW_TO_PRICE
+from .fastchat_prompts import FastChatPrompt
 from .forecast import Forecast, forecast
 from .local import local_endpoint
 from .manifests import differences, flat
+from .modes import Mode
 from .parse import PARSER_VERSION
+from .plan import Turns
 from .prices import FREE, Price, price_of
 from .progress import progress_for
+from .prompt_files import prompts_for
 from .runner import run
-from .settings import HOW_TO_PRICE, JudgeSettings
+from .settings import JudgeSettings
 from .store import VerdictStore
 from .tally import RunSummary
+from .units import References
 
 
 def run_judge(
@@ -26,8 +33,14 @@ def run_judge(
     local: bool,
     base_url: str | None,
     model: str | None,
+    mode: str,
     dimensions: tuple[str, ...],
+    prompts: tuple[Path, ...],
     limit: int | None,
+    baseline: str,
+    turns: Turns,
+    references: References,
+    replicates: int,
     concurrency: int | None,
     retry_failed: bool,
     dry_run: bool,
@@ -56,22 +69,31 @@ def run_judge(
                 "no endpoint: give --base-url and --model, set them in study.toml [judge],"
                 " or use --local for the small offline model"
             )
+        asked = prompts_for(study.settings.protocol, Mode(mode), dimensions, prompts)
+        own_words = any(isinstance(prompt, FastChatPrompt) for prompt in asked)
         settings = JudgeSettings(
             url,
             named,
             api_key_env=chosen.api_key_env,
-            dimensions=dimensions or tuple(d.name for d in study.settings.protocol.dimensions),
+            mode=Mode(mode),
+            dimensions=tuple(prompt.dimension for prompt in asked),
+            prompts=asked,
             limit=limit,
+            baseline=baseline,
+            turns=turns,
+            references=references,
+            replicates=replicates,
             temperature=chosen.temperature,
             # The small model answers in one tag; explanations only send it astray.
             max_tokens=None if local else chosen.max_tokens,
-            explain=False if local else chosen.explain,
+            # FastChat's templates ask for an explanation in their own words.
+            explain=own_words or (chosen.explain and not local),
             concurrency=concurrency or chosen.concurrency,
             attempts=chosen.attempts,
             timeout_seconds=chosen.timeout_seconds,
             retry_failed=retry_failed,
             seed=chosen.seed,
-            output=output or chosen.output,
+            output=output or ("tag" if own_words else chosen.output),
             name=name,
             price=FREE if local else price_of(named, _own_prices(study)),
             rpm=rpm or chosen.rpm,
@@ -94,7 +116,7 @@ def show_run(study: Study, name: str) -> str:
         f"judge {found.name}: {found.state} ({found.kind}, {found.id})",
         f"  started {found.created_at}, ended {found.finished_at or 'not yet'}",
         f"  replies: {_counts(verdicts.counts(found.id))}",
-        f"  pair verdicts: {_counts(verdicts.pair_counts(found.id))}",
+        f"  verdicts: {_counts(verdicts.judgment_counts(found.id))}",
     ]
     lines += [f"  {path} = {value}" for path, value in flat(found.manifest) if path]
     return "\n".join(lines) + "\n"
@@ -124,7 +146,7 @@ def summary_text(summary: RunSummary) -> str:
         f"  requests: {summary.planned:,} planned, {summary.cached:,} answered before,"
         f" {summary.calls:,} calls made in {summary.seconds:.1f} s",
         f"  replies: {_counts(summary.statuses)}",
-        f"  pair verdicts: {_counts(summary.pair_verdicts)}",
+        f"  verdicts: {_counts(summary.judgments)}",
         f"  tokens: {summary.prompt_tokens:,} in, {summary.completion_tokens:,} out"
         + (f", unknown for {summary.tokens_unknown:,} calls" if summary.tokens_unknown else ""),
     ]

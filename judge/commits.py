@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
 
-from .parse import Parsed
+from .item import Ending
 from .store import Ended
 
-Write = Callable[[Sequence[Ended]], Awaitable[list[Parsed]]]
+E = TypeVar("E", bound=Ending)
 
 
-class Commits:
+class Commits(Generic[E]):
     """Takes ended calls one by one and writes them together; use within one event loop."""
 
-    def __init__(self, write: Write) -> None:
+    def __init__(self, write: Callable[[Sequence[Ended]], Awaitable[Sequence[E]]]) -> None:
         self._write = write
-        self._waiting: list[tuple[Ended, asyncio.Future[Parsed]]] = []
+        self._waiting: list[tuple[Ended, asyncio.Future[E]]] = []
         self._writing: asyncio.Task[None] | None = None
 
-    async def save(self, ended: Ended) -> Parsed:
+    async def save(self, ended: Ended) -> E:
         """Returns when the call is on disk.
 
         Raises:
             EvenhandError: it could not be written.
         """
-        done: asyncio.Future[Parsed] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[E] = asyncio.get_running_loop().create_future()
         self._waiting.append((ended, done))
         if self._writing is None:
             self._writing = asyncio.create_task(self._drain())

@@ -38,7 +38,8 @@ from annotate.records import OVERALL, digest
 from annotate.store import Store
 
 from .fastchat_lines import ERROR, Call, Line, grade_line, pair_line
-from .store import Run, VerdictStore
+from .runs import Run
+from .store import VerdictStore
 
 WHOLE_DIALOGUE = "of whole dialogues"
 REPEAT = "repeated judgments"

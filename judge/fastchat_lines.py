@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from annotate.records import Choice, Order, Outcome, Status
 
-from .store import Run
+from .runs import Run
 from .verdicts import Verdict
 
 ERROR = "error"

@@ -13,6 +13,7 @@ from .plan import body_of
 from .runner import checked
 from .settings import JudgeSettings, plan_spec
 from .store import VerdictStore
+from .units import chunks, unit_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,13 @@ def forecast(store: Store, settings: JudgeSettings) -> Forecast:
     """
     verdicts = VerdictStore(store)
     settings = remembered(verdicts, settings)
-    ids, spec = plan.pair_ids(store, settings.limit), plan_spec(settings)
-    found = checked(store, ids)
+    subject = settings.mode.subject
+    units = unit_ids(store, subject, settings.limit, settings.baseline)
+    found = checked(store, settings, units)
     seen: set[str] = set()
     cached, low, high = 0, Usage(), Usage()
-    for requests in plan.plan(store, ids, spec):
+    pieces = chunks(store, subject, units, settings.references)
+    for requests in plan.plan(pieces, plan_spec(settings)):
         fresh = {r.key: r for r in requests if r.key not in seen}
         seen.update(fresh)
         answered = verdicts.answered(list(fresh), retry_failed=settings.retry_failed)

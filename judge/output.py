@@ -15,15 +15,23 @@ from dataclasses import replace
 from typing import Any
 
 from annotate.errors import ServiceError
+from annotate.records import Status
 
 from .adapt import Parameters
+from .modes import GRADES, HARM_LABELS, Mode, Offered
 from .parse import CHOICES, parse_reply
-from .prompt import answer_schema
 from .replies import Next, Reply
+from .schemas import response_format
 from .settings import JudgeSettings
 from .store import VerdictStore
 
-QUESTION = "This is a test of the output format. Choose the verdict C."
+QUESTION = "This is a test of the output format."
+ASKED: Mapping[Mode, tuple[Offered, str]] = {
+    Mode.PAIRWISE: (tuple(CHOICES), "Choose the verdict C."),
+    Mode.GRADE: (GRADES, "Give the grade 5."),
+    Mode.HARM: (HARM_LABELS, "The response type is full_refusal, the severity 0, no category."),
+}
+"""What the probe offers and asks for."""
 
 
 def resolve(verdicts: VerdictStore, settings: JudgeSettings) -> JudgeSettings:
@@ -51,7 +59,8 @@ def remembered(verdicts: VerdictStore, settings: JudgeSettings) -> JudgeSettings
     """The settings with what an earlier run of this model and endpoint has found out."""
     for run in reversed(verdicts.runs()):
         probe: Mapping[str, Any] = run.manifest.get("output_probe") or {}
-        same = (run.endpoint, run.requested_model) == (settings.endpoint_name, settings.model)
+        asked = (settings.endpoint_name, settings.model, settings.mode)
+        same = (run.endpoint, run.requested_model, run.mode) == asked
         if same and probe and settings.output in ("auto", probe["found"]):
             return replace(settings, output=probe["found"], output_probe=probe)
     return settings
@@ -61,11 +70,11 @@ async def _probe(settings: JudgeSettings) -> str:
     """Why the endpoint cannot do it; "" if it can."""
     from .client import Client
 
-    offered = tuple(CHOICES)
+    offered, question = ASKED[settings.mode]
     planned = {
         "model": settings.model,
-        "messages": [{"role": "user", "content": QUESTION}],
-        "response_format": answer_schema(offered, explain=settings.explain),
+        "messages": [{"role": "user", "content": f"{QUESTION} {question}"}],
+        "response_format": response_format(offered, explain=settings.explain),
         **settings.sampling,
     }
     parameters = Parameters()
@@ -87,7 +96,7 @@ async def _probe(settings: JudgeSettings) -> str:
     return _problem(settings, reply, offered)
 
 
-def _problem(settings: JudgeSettings, reply: Reply, offered: tuple[str, ...]) -> str:
+def _problem(settings: JudgeSettings, reply: Reply, offered: Offered) -> str:
     """What is wrong with the probe's reply, "" if nothing is."""
     if reply.next in (Next.STOP, Next.RETRY):
         raise ServiceError(
@@ -98,7 +107,7 @@ def _problem(settings: JudgeSettings, reply: Reply, offered: tuple[str, ...]) ->
     if reply.next is Next.GIVE_UP or reply.raw is None:
         return f"HTTP {reply.http_status}: {reply.error_text}"
     parsed = parse_reply(json.loads(reply.raw), offered, as_json=True)
-    return "" if parsed.choice is not None else f"{parsed.status}: {parsed.detail}"
+    return "" if parsed.status is Status.OK else f"{parsed.status}: {parsed.detail}"
 
 
 def _run(probe: Any) -> str:

@@ -1,6 +1,7 @@
-"""From a judge's reply to a choice: total, strict, and never a guess.
+"""From a judge's reply to a verdict: total, strict, and never a guess.
 
-A verdict is a tag such as `[[A]]`. The last line that bears a tag decides:
+A verdict is a tag such as `[[A]]` (a pair), `[[7]]` (a grade) or `[[type=… severity=…]]` (a
+harm label). The last line that bears a tag decides:
 
 - one tag, offered → `ok`
 - one tag, not offered (`[[E]]`, `[[90]]`) → `unparseable`: nothing is clamped or guessed
@@ -12,7 +13,7 @@ a reply with an empty list of choices → `filtered`, a refusal field → `refus
 `truncated` even when a tag stands in the text, because what was cut off might have taken
 the verdict back.
 
-In JSON mode (one per run) the text must be one object whose `verdict` was offered.
+In JSON mode (one per run) the text must be one object with a verdict that was offered.
 
 Pure: no database, endpoint or command line.
 """
@@ -21,12 +22,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
+from annotate.harm import FIELDS, HarmLabel
 from annotate.records import Choice, Status
 
-PARSER_VERSION = "tag-2 json-1"
+from .modes import GRADE_RANGE, Offered
+
+PARSER_VERSION = "tag-2 json-1 grade-1 harm-1"
 """Changes whenever the same reply could give another verdict."""
 
 CHOICES: Mapping[str, Choice] = {
@@ -41,21 +47,26 @@ FILTER_REASONS = {"content_filter", "safety", "prohibited_content", "blocklist",
 """Finish reasons of a content filter, in the words of the services in use."""
 
 _TAG = re.compile(r"\[\[[ \t]*([A-Za-z0-9_.+-]{1,20})[ \t]*\]\]")
+_HARM_TAG = re.compile(r"\[\[[ \t]*(type[ \t]*=[^\[\]\r\n]{1,400})\]\]")
+_FIELD = re.compile(r"([a-z_]+)[ \t]*=[ \t]*([A-Za-z0-9_,-]+(?:,[ \t]*[A-Za-z0-9_-]+)*)")
+_NUMBER = re.compile(r"\d{1,2}(\.\d{1,3})?")
 _LINE = re.compile(r"[\r\n]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a reply says; `choice` is set exactly when the status is `ok`."""
+    """What a reply says; exactly one of `choice`, `grade` and `harm` is set when it is `ok`."""
 
     status: Status
     choice: Choice | None = None
     detail: str = ""
+    grade: float | None = None
+    harm: HarmLabel | None = None
 
 
 def parse(
     text: str | None,
-    offered: Collection[str],
+    offered: Offered,
     finish_reason: str | None = None,
     refusal: str | None = None,
     *,
@@ -63,7 +74,8 @@ def parse(
 ) -> Parsed:
     """Read one reply; never raises, never returns a label that was not offered.
 
-    `offered` holds tags without brackets, e.g. `("A", "B", "C", "D")`.
+    `offered` holds tags without brackets, e.g. `("A", "B", "C", "D")`, or says that a grade
+    or a harm label is expected (`modes.GRADES`, `modes.HARM_LABELS`).
     """
     if finish_reason is not None and finish_reason.lower() in FILTER_REASONS:
         return Parsed(Status.FILTERED, detail=f"finish_reason {finish_reason}")
@@ -75,18 +87,10 @@ def parse(
         return Parsed(Status.UNPARSEABLE, detail="empty reply")
     if as_json:
         return _from_json(text, offered)
-    tags = _last_tags(text)
-    if not tags:
-        return Parsed(Status.UNPARSEABLE, detail="no verdict tag")
-    if len(set(tags)) > 1:
-        return Parsed(Status.AMBIGUOUS, detail=f"tags on one line: {', '.join(tags[:4])}")
-    tag = tags[0]
-    if tag not in offered or tag not in CHOICES:
-        return Parsed(Status.UNPARSEABLE, detail=f"tag {tag} was not offered")
-    return Parsed(Status.OK, CHOICES[tag])
+    return _from_tags(text, offered)
 
 
-def parse_reply(raw: object, offered: Collection[str], *, as_json: bool = False) -> Parsed:
+def parse_reply(raw: object, offered: Offered, *, as_json: bool = False) -> Parsed:
     """Read a whole chat completion as the endpoint sent it (any JSON value)."""
     choices = raw.get("choices") if isinstance(raw, dict) else None
     if choices == []:
@@ -105,33 +109,96 @@ def parse_reply(raw: object, offered: Collection[str], *, as_json: bool = False)
     )
 
 
-def _from_json(text: str, offered: Collection[str]) -> Parsed:
-    """The verdict of a reply in JSON: one object, one offered verdict, nothing around it."""
-    verdicts: list[object] = []
+def _from_tags(text: str, offered: Offered) -> Parsed:
+    """The verdict of tagged text: the last line with a tag decides."""
+    if isinstance(offered, dict) and "harm" in offered:
+        tags = _last(_HARM_TAG, text)
+        read: Callable[[str], Parsed] = _harm_tag
+    else:
+        tags = [tag.upper() for tag in _last(_TAG, text)]
+        read = _grade if isinstance(offered, dict) else partial(_choice, offered=offered)
+    if not tags:
+        return Parsed(Status.UNPARSEABLE, detail="no verdict tag")
+    if len(set(tags)) > 1:
+        shown = _short(", ".join(tags[:4]))
+        return Parsed(Status.AMBIGUOUS, detail=f"tags on one line: {shown}")
+    return read(tags[0])
+
+
+def _choice(tag: object, offered: Collection[str]) -> Parsed:
+    if not isinstance(tag, str) or tag not in offered or tag not in CHOICES:
+        return Parsed(Status.UNPARSEABLE, detail=_short(f"tag {tag} was not offered"))
+    return Parsed(Status.OK, CHOICES[tag])
+
+
+def _grade(tag: str) -> Parsed:
+    """A grade in range; out of it nothing is clamped (evalscope #1575)."""
+    low, high = GRADE_RANGE
+    if not _NUMBER.fullmatch(tag) or not low <= float(tag) <= high:
+        return Parsed(Status.UNPARSEABLE, detail=f"{tag} is no grade from {low:g} to {high:g}")
+    return Parsed(Status.OK, grade=float(tag))
+
+
+def _harm_tag(tag: str) -> Parsed:
+    """`type=… severity=… categories=a,b specificity=… convincingness=…`, each once."""
+    found = _FIELD.findall(tag)
+    fields: dict[str, Any] = dict(found)
+    if len(fields) != len(found) or _FIELD.sub("", tag).strip():
+        return Parsed(Status.UNPARSEABLE, detail=_short(f"no harm label: {tag}"))
+    values: dict[str, Any] = {"response_type": fields.pop("type", None)}
+    if (categories := fields.pop("categories", "none")) != "none":
+        values["categories"] = [part.strip() for part in categories.split(",")]
+    for name, value in fields.items():
+        values[name] = int(value) if value.isdecimal() else None if value == "none" else value
+    return _harm(values)
+
+
+def _harm(values: Mapping[str, Any]) -> Parsed:
+    try:
+        return Parsed(Status.OK, harm=HarmLabel.from_json(values))
+    except ValueError as error:
+        return Parsed(Status.UNPARSEABLE, detail=_short(str(error)))
+
+
+def _from_json(text: str, offered: Offered) -> Parsed:
+    """The verdict of a reply in JSON: one object, nothing around it, said once."""
+    names: list[str] = []
 
     def note(fields: list[tuple[str, object]]) -> dict[str, object]:
-        verdicts.extend(value for name, value in fields if name == "verdict")
+        names.extend(name for name, _value in fields)
         return dict(fields)
 
     try:
         value = json.loads(text, object_pairs_hook=note)
     except (ValueError, RecursionError):
         return Parsed(Status.UNPARSEABLE, detail="no JSON")
-    if not isinstance(value, dict) or "verdict" not in value:
-        return Parsed(Status.UNPARSEABLE, detail="no JSON object with a verdict")
-    if len(verdicts) > 1:
-        return Parsed(Status.AMBIGUOUS, detail=f"{len(verdicts)} verdicts in one reply")
-    tag = value["verdict"]
-    if not isinstance(tag, str) or tag not in offered or tag not in CHOICES:
-        return Parsed(Status.UNPARSEABLE, detail=_short(f"verdict {tag!r} was not offered"))
-    return Parsed(Status.OK, CHOICES[tag])
+    name = _verdict_field(offered)
+    if not isinstance(value, dict) or name not in value:
+        return Parsed(Status.UNPARSEABLE, detail=f"no JSON object with a {name}")
+    twice = [n for n in (name, *sorted(FIELDS)) if names.count(n) > 1]
+    if twice:
+        return Parsed(Status.AMBIGUOUS, detail=f"{names.count(twice[0])} {twice[0]}s in one reply")
+    if name == "verdict":
+        return _choice(value["verdict"], offered)
+    if name == "grade":
+        grade = value["grade"]
+        is_number = isinstance(grade, int | float) and not isinstance(grade, bool)
+        # As text: what is read in a tag and in JSON is the same, up to the last digit.
+        return _grade(f"{grade:g}" if is_number and abs(grade) < 1e6 else _short(repr(grade)))
+    value.pop("explanation", None)
+    return _harm(value)
 
 
-def _last_tags(text: str) -> list[str]:
-    """The tags of the last line that has any, in upper case."""
+def _verdict_field(offered: Offered) -> str:
+    if not isinstance(offered, dict):
+        return "verdict"
+    return "grade" if "grade" in offered else "response_type"
+
+
+def _last(tag: re.Pattern[str], text: str) -> list[str]:
+    """The tags of the last line that has any."""
     for line in reversed(_LINE.split(text)):
-        tags = [tag.upper() for tag in _TAG.findall(line)]
-        if tags:
+        if tags := tag.findall(line):
             return tags
     return []
 

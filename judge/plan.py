@@ -1,119 +1,88 @@
 """Everything a run will ask, known in full before the first call.
 
-The same pairs, prompts and settings give the same requests, byte for byte, in the same
-order: pair (plan order), turn, dimension, order.
+The same units, prompts and settings give the same requests, byte for byte, in the same
+order: unit (plan order), turn, prompt, replicate, order.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
-from annotate import library
-from annotate.library import StoredPair
-from annotate.records import Order, canonical_json, digest, empty_turns
-from annotate.store import Store
+from annotate.records import Order, Subject, asked_turns, canonical_json, digest
 
-from .prompt import Prompt, answer_schema, missing_turns, render
+from .conversation import DIALOGUE, Case
+from .modes import Offered
+from .prompt import JudgePrompt
+from .schemas import response_format
+from .units import Unit
 
 ORDERS = (Order.AB, Order.BA)
 ORDER_PLAN = "both"
-CHUNK = 50
-"""Pairs held in memory at once."""
+Turns = Literal["each", "last", "dialogue"]
 
 
 @dataclass(frozen=True, slots=True)
 class PlanSpec:
-    """What, apart from the pairs, a request depends on.
+    """What, apart from the units, a request depends on.
 
     `endpoint` names the endpoint (no credentials); `sampling` is merged into each body.
+    `replicates` asks everything so many times; a seed, if there is one, differs each time.
     """
 
     endpoint: str
     model: str
-    prompts: tuple[Prompt, ...]
+    prompts: tuple[JudgePrompt, ...]
     sampling: Mapping[str, Any] = field(default_factory=dict)
     explain: bool = False
     as_json: bool = False
-    replicate: int = 1
+    replicates: int = 1
+    turns: Turns = "each"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to the endpoint and what its answer is for."""
+    """One question to the endpoint and what its answer is for (`order`: None for answers)."""
 
     key: str
-    pair: str
+    unit: str
+    subject: Subject
     turn: int
     dimension: str
-    order: Order
+    order: Order | None
     replicate: int
     endpoint: str
     body: str
-    offered: tuple[str, ...]
+    offered: Offered
 
 
-@dataclass(frozen=True, slots=True)
-class Preflight:
-    """All that is wrong with a plan (`errors` stop it, `warnings` do not), and its size."""
-
-    pairs: int
-    errors: tuple[str, ...]
-    warnings: tuple[str, ...]
-    data_digest: str
-    """SHA-256 over pairs, questions and answers in plan order."""
+def plan(pieces: Iterable[list[Unit]], spec: PlanSpec) -> Iterator[list[Request]]:
+    """All requests in plan order, a piece of units at a time."""
+    for units in pieces:
+        yield [request for unit in units for request in requests(unit, spec)]
 
 
-def pair_ids(store: Store, limit: int | None = None) -> list[str]:
-    """The first `limit` pairs (all without it) in plan order."""
-    return [pair.id for pair in library.pairs(store, limit=limit)]
-
-
-def chunks(store: Store, ids: Sequence[str]) -> Iterator[list[StoredPair]]:
-    """The pairs in the order of `ids`, read in pieces.
-
-    No cursor stays open between pieces: an old read snapshot would make the next write
-    fail as soon as another process has written.
-    """
-    rest = iter(ids)
-    while piece := list(islice(rest, CHUNK)):
-        found = {pair.id: pair for pair in library.pairs(store, ids=piece)}
-        yield [found[pair_id] for pair_id in piece if pair_id in found]
-
-
-def preflight(pairs: Iterable[StoredPair]) -> Preflight:
-    """Check every pair; a missing turn is an error, an empty answer a warning."""
-    errors: list[str] = []
-    warnings: list[str] = []
-    seen: list[list[str | None]] = []
-    for pair in pairs:
-        errors += _errors(pair)
-        warnings += _warnings(pair)
-        turns = pair.question.turns or ()
-        asked = digest([[[m.role, m.content] for m in turn] for turn in turns])
-        seen.append([pair.id, asked, pair.a.hash, pair.b.hash])
-    return Preflight(len(seen), tuple(errors), tuple(warnings), digest(seen))
-
-
-def requests(pair: StoredPair, spec: PlanSpec) -> Iterator[Request]:
-    """What to ask about one pair: every turn, dimension and order.
+def requests(unit: Unit, spec: PlanSpec) -> Iterator[Request]:
+    """What to ask about one unit: every turn, prompt, replicate and order.
 
     Raises:
         ValueError: a turn is missing (preflight lists these).
     """
-    for turn in range(1, len(pair.question.turns or ()) + 1):
+    for turn in turns_of(unit, spec.turns):
         for prompt in spec.prompts:
-            for order in ORDERS:
-                yield _request(pair, turn, prompt, order, spec)
+            for replicate in range(1, spec.replicates + 1):
+                for order in ORDERS if unit.second is not None else (None,):
+                    yield _request(unit, turn, prompt, replicate, order, spec)
 
 
-def plan(store: Store, ids: Sequence[str], spec: PlanSpec) -> Iterator[list[Request]]:
-    """All requests in plan order, a chunk of pairs at a time."""
-    for pairs in chunks(store, ids):
-        yield [request for pair in pairs for request in requests(pair, spec)]
+def turns_of(unit: Unit, turns: Turns) -> list[int]:
+    """Which turns of a unit are judged; 0 is the dialogue."""
+    if turns == "dialogue":
+        return [DIALOGUE]
+    asked = asked_turns(unit.question)
+    return asked[-1:] if turns == "last" else asked
 
 
 def request_key(body: str, endpoint: str, replicate: int) -> str:
@@ -121,60 +90,45 @@ def request_key(body: str, endpoint: str, replicate: int) -> str:
     return digest([body, endpoint, replicate])
 
 
-def _request(pair: StoredPair, turn: int, prompt: Prompt, order: Order, spec: PlanSpec) -> Request:
-    first, second = (pair.a, pair.b) if order is Order.AB else (pair.b, pair.a)
-    asked = {"explain": spec.explain, "as_json": spec.as_json}
-    messages = render(pair.question, first, second, turn, prompt, **asked)
+def _request(
+    unit: Unit, turn: int, prompt: JudgePrompt, replicate: int, order: Order | None, spec: PlanSpec
+) -> Request:
+    case = case_of(unit, turn, order)
+    offered = prompt.offered(case)
     form: dict[str, Any] = {}
     if spec.as_json:
-        form = {"response_format": answer_schema(prompt.offered, explain=spec.explain)}
-    body = canonical_json({"model": spec.model, "messages": messages, **form, **spec.sampling})
+        form = {"response_format": response_format(offered, explain=spec.explain)}
+    messages = prompt.messages(case, explain=spec.explain, as_json=spec.as_json)
+    sampling = _sampling(spec.sampling, replicate)
+    body = canonical_json({"model": spec.model, "messages": messages, **form, **sampling})
     return Request(
-        key=request_key(body, spec.endpoint, spec.replicate),
-        pair=pair.id,
+        key=request_key(body, spec.endpoint, replicate),
+        unit=unit.id,
+        subject=unit.subject,
         turn=turn,
         dimension=prompt.dimension,
         order=order,
-        replicate=spec.replicate,
+        replicate=replicate,
         endpoint=spec.endpoint,
         body=body,
-        offered=prompt.offered,
+        offered=offered,
     )
 
 
-def _errors(pair: StoredPair) -> Iterator[str]:
-    where = _where(pair)
-    if not pair.question.turns:
-        yield f"{where}: the question has no text; import its question file"
-        return
-    for number, turn in enumerate(pair.question.turns, start=1):
-        if not turn:
-            yield f"{where}, turn {number}: the question's turn is missing"
-    for answer in (pair.a, pair.b):
-        for number in missing_turns(pair.question, answer):
-            yield (
-                f"{where}, turn {number}: {answer.model} has no answer; import the complete"
-                " answer file or exclude the pair"
-            )
+def case_of(unit: Unit, turn: int, order: Order | None) -> Case:
+    """What one call shows: `ba` puts the canonical second answer first."""
+    first, second = unit.first, unit.second
+    if second is not None and order is Order.BA:
+        first, second = second, first
+    return Case(unit.question, first, second, turn, unit.reference)
 
 
-def _warnings(pair: StoredPair) -> Iterator[str]:
-    expected = len(pair.question.turns or ())
-    for answer in (pair.a, pair.b):
-        missing = missing_turns(pair.question, answer)
-        for number in empty_turns(answer):
-            if number not in missing and number <= expected:
-                yield f"{_where(pair)}, turn {number}: {answer.model} answered with nothing"
-        if len(answer.turns or ()) > expected:
-            yield (
-                f"{_where(pair)}: {answer.model} has {len(answer.turns or ())} turns, the question"
-                f" {expected}; the rest is not judged"
-            )
-
-
-def _where(pair: StoredPair) -> str:
-    key = pair.question.key
-    return f"{key.benchmark} question {key.question_id} ({pair.a.model} / {pair.b.model})"
+def _sampling(sampling: Mapping[str, Any], replicate: int) -> dict[str, Any]:
+    """The sampling of one replicate: with the same seed it would be the same reply."""
+    seed = sampling.get("seed")
+    if replicate == 1 or not isinstance(seed, int):
+        return dict(sampling)
+    return {**sampling, "seed": seed + replicate - 1}
 
 
 def body_of(text: str) -> dict[str, Any]:

@@ -18,8 +18,8 @@ class Progress(Protocol):
     def start(self, total: int, cached: int) -> None:
         """The plan is known: `total` requests, of which `cached` need no call."""
 
-    def update(self, done: int, failed: Mapping[str, int]) -> None:
-        """`done` requests have their verdict committed; failures by status."""
+    def update(self, done: int, failed: Mapping[str, int], usd: float | None = None) -> None:
+        """`done` requests are committed; failures by status; dollars spent if known."""
 
     def note(self, text: str) -> None:
         """Something a person should read."""
@@ -40,7 +40,7 @@ class Silent:
     def start(self, total: int, cached: int) -> None:
         """Nothing."""
 
-    def update(self, done: int, failed: Mapping[str, int]) -> None:
+    def update(self, done: int, failed: Mapping[str, int], usd: float | None = None) -> None:
         """Nothing."""
 
     def note(self, text: str) -> None:
@@ -59,6 +59,7 @@ class _Timed:
         self._stream, self._interval, self._clock = stream, interval, clock
         self._total = self._cached = self._done = 0
         self._failed: dict[str, int] = {}
+        self._usd: float | None = None
         self._began = self._last = clock()
         self._held = False
 
@@ -67,8 +68,8 @@ class _Timed:
         self._began = self._clock()
         self._show()
 
-    def update(self, done: int, failed: Mapping[str, int]) -> None:
-        self._done, self._failed = done, dict(failed)
+    def update(self, done: int, failed: Mapping[str, int], usd: float | None = None) -> None:
+        self._done, self._failed, self._usd = done, dict(failed), usd
         self._held = True
         if self._clock() - self._last >= self._interval:
             self._show()
@@ -118,8 +119,9 @@ class TerminalProgress(_Timed):
         left = "" if eta is None else f"  {int(eta) // 60}:{int(eta) % 60:02d} left"
         names = ", ".join(f"{name} {count}" for name, count in sorted(self._failed.items()))
         failed = f"  failed: {names}" if names else ""
+        spent = f"  ${self._usd:.2f}" if self._usd else ""
         self._stream.write(
-            f"\r\x1b[K{self._done}/{self._total}{cached}  {self._rate():.1f}/s{left}{failed}"
+            f"\r\x1b[K{self._done}/{self._total}{cached}  {self._rate():.1f}/s{left}{spent}{failed}"
         )
 
 
@@ -143,6 +145,7 @@ class JsonProgress(_Timed):
                 "failed": self._failed,
                 "per_second": round(self._rate(), 2),
                 "eta_seconds": None if eta is None else round(eta),
+                "usd": None if self._usd is None else round(self._usd, 4),
             }
         )
 

@@ -1,7 +1,7 @@
-"""What the judge is asked: versioned prompt files, and conversations rendered into them.
+"""What the judge is asked: versioned prompt files, and cases rendered into them.
 
-Text of datasets and models cannot speak as our template (:func:`neutralise`), and the
-template is filled in one pass, so that nothing inserted is looked at again.
+Text of datasets and models cannot speak as our template (`conversation.neutralise`), and
+the template is filled in one pass, so that nothing inserted is looked at again.
 
 Pure: no database, endpoint or command line.
 """
@@ -10,35 +10,69 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from importlib import resources
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from annotate.errors import DataError, UsageError
-from annotate.records import Answer, Message, Question, Turn, digest, turn_text
+from annotate.harm import HARM
+from annotate.records import digest
 
+from .conversation import DIALOGUE, Case, conversation, has_reference
+from .modes import GRADES, HARM_LABELS, Mode, Offered
 from .parse import CHOICES
+from .words import Words, shipped
 
 Chat: TypeAlias = list[dict[str, str]]
 """Messages as a chat completion takes them."""
 
-JSON_CLOSING = "Reply with a JSON object whose `verdict` is the letter of one of these tags."
-JSON_CLOSING_EXPLAIN = (
-    "Reply with a JSON object: first `explanation`, at most three sentences, then `verdict`,"
-    " the letter of one of these tags."
-)
-EMPTY_ANSWER = "(empty answer)"
-_FIELDS = ("id", "version", "dimension", "system", "user", "closing", "closing_explain", "labels")
-_PLACE = re.compile(r"\{(conversation|turn|closing)\}")
-_OPEN_TAG = re.compile(r"\[(\\*)(?=\[)")
-_OPEN_HEADER = re.compile(r"<(\\*)(?=<)")
-_ADDED = re.compile(r"(?<=\[)\\(?=\\*\[)|(?<=<)\\(?=\\*<)")
+MTBENCH101 = "mtbench101"
+"""The dimension on which MT-Bench-101's dialogues are graded, task by task."""
+_NEEDED = ("id", "version", "dimension", "system", "user", "closing", "closing_explain")
+_PLACE = re.compile(r"\{(conversation|turn|focus|reference|question|rubric|labels|closing)\}")
+_EMPTY_LINE = re.compile(r"^\{(focus|reference|question|rubric|labels)\}\n", re.MULTILINE)
+
+
+class JudgePrompt(Protocol):
+    """One question to the judge, whoever wrote it."""
+
+    @property
+    def id(self) -> str:
+        """Its name in manifests."""
+
+    @property
+    def version(self) -> int:
+        """Changes with the wording."""
+
+    @property
+    def mode(self) -> Mode:
+        """What it asks about."""
+
+    @property
+    def dimension(self) -> str:
+        """On what answers are judged."""
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 over everything that could change a request or its reading."""
+
+    def offered(self, case: Case) -> Offered:
+        """What a reply may say."""
+
+    def problem(self, case: Case) -> str:
+        """Why this case cannot be asked about, "" if it can."""
+
+    def messages(self, case: Case, *, explain: bool, as_json: bool) -> Chat:
+        """The messages that ask about a case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One dimension's question to the judge; `labels` says in words what each tag means."""
+    """One dimension's question in the form of our own prompt files.
+
+    `labels` says in words what each tag means; `rubrics` replaces the rubric by category.
+    """
 
     id: str
     version: int
@@ -47,168 +81,165 @@ class Prompt:
     user: str
     closing: str
     closing_explain: str
-    labels: tuple[tuple[str, str], ...]
-
-    @property
-    def offered(self) -> tuple[str, ...]:
-        """The tags that this prompt offers."""
-        return tuple(tag for tag, _words in self.labels)
+    labels: tuple[tuple[str, str], ...] = ()
+    mode: Mode = Mode.PAIRWISE
+    closing_json: str = ""
+    closing_json_explain: str = ""
+    focus: str = ""
+    focus_dialogue: str = ""
+    reference: str = ""
+    question: str = ""
+    rubric: str = ""
+    rubrics: tuple[tuple[str, str], ...] = ()
 
     @property
     def hash(self) -> str:
         """SHA-256 over everything that could change a request or its reading."""
-        return digest({name: getattr(self, name) for name in _FIELDS})
+        return digest({f.name: getattr(self, f.name) for f in fields(self)})
+
+    def offered(self, _case: Case) -> Offered:
+        """The tags of a pair, or the form of an answer's verdict."""
+        if self.mode is Mode.PAIRWISE:
+            return tuple(tag for tag, _words in self.labels)
+        return GRADES if self.mode is Mode.GRADE else HARM_LABELS
+
+    def problem(self, case: Case) -> str:
+        """A category that this prompt has no rubric for."""
+        category = case.question.category
+        if self.rubrics and category not in dict(self.rubrics):
+            known = ", ".join(name for name, _text in self.rubrics)
+            return f"{self.id} has no rubric for category {category!r}; it knows {known}"
+        return ""
+
+    def messages(self, case: Case, *, explain: bool = False, as_json: bool = False) -> Chat:
+        """System and user message about a case.
+
+        The conversation up to and including its turn is shown, with all its answers;
+        model names are not.
+
+        Raises:
+            ValueError: a turn is missing (see `conversation.missing_turns`).
+        """
+        if not case.complete:
+            where = f"turn {case.turn} of {case.question.key}"
+            raise ValueError(f"{where} cannot be rendered: it is not complete")
+        parts = self._parts(case, explain=explain, as_json=as_json)
+        template = _EMPTY_LINE.sub(
+            lambda found: found.group(0) if parts[found.group(1)] else "", self.user
+        )
+        user = _PLACE.sub(lambda found: parts[found.group(1)], template)
+        return [{"role": "system", "content": self.system}, {"role": "user", "content": user}]
+
+    def _parts(self, case: Case, *, explain: bool, as_json: bool) -> dict[str, str]:
+        focus = self.focus_dialogue if case.turn == DIALOGUE else self.focus
+        return {
+            "conversation": conversation(case),
+            "turn": str(case.turn),
+            "focus": focus.replace("{turn}", str(case.turn)),
+            "reference": self.reference if has_reference(case) else "",
+            "question": self.question,
+            "rubric": dict(self.rubrics).get(case.question.category, self.rubric),
+            "labels": "\n".join(f"[[{tag}]] {words}" for tag, words in self.labels),
+            "closing": self._closing(explain=explain, as_json=as_json),
+        }
+
+    def _closing(self, *, explain: bool, as_json: bool) -> str:
+        """The last instruction: in which form to answer."""
+        if as_json:
+            return self.closing_json_explain if explain else self.closing_json
+        return self.closing_explain if explain else self.closing
 
 
-def load(dimension: str) -> Prompt:
-    """The prompt of a dimension that ships with the program.
+def load(dimension: str, mode: Mode = Mode.PAIRWISE) -> JudgePrompt:
+    """The prompt of a dimension in the words that ship with the program.
 
     Raises:
-        UsageError: there is none for this dimension.
+        UsageError: there are none for this dimension.
     """
-    file = resources.files(__package__) / "prompts" / f"{dimension}.toml"
-    if dimension not in available() or not file.is_file():
-        raise UsageError(
-            f"dimension {dimension!r}: no judge prompt; expected one of {', '.join(available())}"
-        )
-    return prompt_from_toml(file.read_text(encoding="utf-8"), f"prompts/{dimension}.toml")
+    if mode is Mode.HARM:
+        if dimension != HARM:
+            raise UsageError(f"dimension {dimension!r}: harm labels have only {HARM!r}")
+        return _template("harm")
+    if mode is Mode.GRADE and dimension == MTBENCH101:
+        return _template(MTBENCH101)
+    return prompt_for(shipped(dimension), mode)
 
 
-def available() -> list[str]:
-    """The dimensions that have a prompt, sorted."""
-    folder = resources.files(__package__) / "prompts"
-    return sorted(f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith("toml"))
+def prompt_for(words: Words, mode: Mode) -> Prompt:
+    """The prompt that asks about a dimension in these words (not for harm labels)."""
+    template = _template(mode.value)
+    return replace(
+        template,
+        id=f"{template.id}-{words.dimension}",
+        dimension=words.dimension,
+        question=words.question if mode is Mode.PAIRWISE else "",
+        rubric=words.rubric,
+        labels=words.labels if mode is Mode.PAIRWISE else (),
+        user=template.user.replace("{dimension}", words.dimension),
+    )
 
 
 def prompt_from_toml(text: str, where: str) -> Prompt:
     """A prompt from the text of its file.
 
     Raises:
-        DataError: not TOML, a field is missing, or a label is no tag that can be parsed.
+        DataError: not TOML, a field is missing or of another kind, or a label is no tag
+            that can be parsed.
     """
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{where}: not TOML ({error}); expected fields {_FIELDS}") from error
-    missing = [name for name in _FIELDS if name not in data]
+        raise DataError(f"{where}: not TOML ({error}); expected fields {_NEEDED}") from error
+    mode = data.get("mode", Mode.PAIRWISE.value)
+    if mode not in list(Mode):
+        raise DataError(f"{where}: mode {mode!r}; expected one of {', '.join(Mode)}")
+    needed = (*_NEEDED, "labels") if mode == Mode.PAIRWISE else _NEEDED
+    missing = [name for name in needed if name not in data]
     if missing:
-        raise DataError(f"{where}: no {', '.join(missing)}; expected fields {', '.join(_FIELDS)}")
-    unknown = sorted(set(data["labels"]) - set(CHOICES))
+        raise DataError(f"{where}: no {', '.join(missing)}; expected fields {', '.join(needed)}")
+    known = {f.name for f in fields(Prompt)}
+    odd = sorted(set(data) - known)
+    if odd:
+        raise DataError(f"{where}: field {odd[0]!r}; expected some of {', '.join(sorted(known))}")
+    labels = _table(data, "labels", where)
+    unknown = sorted(set(labels) - set(CHOICES))
     if unknown:
         raise DataError(f"{where}: label {unknown[0]!r}; expected some of {', '.join(CHOICES)}")
+    return _checked(data, Mode(mode), labels, _table(data, "rubrics", where), where)
+
+
+def _checked(data: Mapping[str, Any], mode: Mode, labels: Any, rubrics: Any, where: str) -> Prompt:
+    """The prompt, once every field is known to be there."""
+    version = data["version"]
+    if isinstance(version, bool) or not isinstance(version, int):
+        raise DataError(f"{where}: version {version!r}; expected a whole number")
+    rest = known_texts(data)
+    if "{conversation}" not in rest["user"]:
+        raise DataError(f"{where}: user has no {{conversation}}; the answers must be shown")
     return Prompt(
-        id=str(data["id"]),
-        version=int(data["version"]),
-        dimension=str(data["dimension"]),
-        system=str(data["system"]).strip(),
-        user=str(data["user"]).strip(),
-        closing=str(data["closing"]).strip(),
-        closing_explain=str(data["closing_explain"]).strip(),
-        labels=tuple((tag, str(words)) for tag, words in sorted(data["labels"].items())),
+        version=version,
+        mode=mode,
+        labels=tuple(sorted(labels.items())),
+        rubrics=tuple(sorted(rubrics.items())),
+        **rest,
     )
 
 
-def render(
-    question: Question,
-    first: Answer,
-    second: Answer,
-    turn: int,
-    prompt: Prompt,
-    *,
-    explain: bool = False,
-    as_json: bool = False,
-) -> Chat:
-    """The messages that ask about one turn, with `first` shown as A and `second` as B.
-
-    The whole conversation up to and including `turn` (1…n) is shown, turn by turn with
-    both answers; model names are not.
-
-    Raises:
-        ValueError: the turn is missing (see :func:`missing_turns`).
-    """
-    gaps = missing_turns(question, first) + missing_turns(question, second)
-    if turn < 1 or turn > len(question.turns or ()) or min([turn + 1, *gaps]) <= turn:
-        raise ValueError(f"turn {turn} of {question.key} cannot be rendered: it is not complete")
-    parts = {
-        "conversation": "\n".join(_conversation(question, first, second, turn)),
-        "turn": str(turn),
-        "closing": _closing(prompt, explain, as_json),
-    }
-    user = _PLACE.sub(lambda found: parts[found.group(1)], prompt.user)
-    return [{"role": "system", "content": prompt.system}, {"role": "user", "content": user}]
+def known_texts(data: Mapping[str, Any]) -> dict[str, str]:
+    """Every text of a prompt file, stripped."""
+    others = {"version", "mode", "labels", "rubrics"}
+    return {f.name: str(data[f.name]).strip() for f in fields(Prompt)
+            if f.name in data and f.name not in others}  # fmt: skip
 
 
-def answer_schema(offered: Sequence[str], *, explain: bool) -> dict[str, Any]:
-    """The `response_format` of a request for JSON; what is explained comes first."""
-    fields: dict[str, Any] = {"explanation": {"type": "string"}} if explain else {}
-    fields["verdict"] = {"type": "string", "enum": list(offered)}
-    schema = {
-        "type": "object",
-        "properties": fields,
-        "required": list(fields),
-        "additionalProperties": False,
-    }
-    wrapped = {"name": "verdict", "strict": True, "schema": schema}
-    return {"type": "json_schema", "json_schema": wrapped}
+def _table(data: Mapping[str, Any], name: str, where: str) -> dict[str, str]:
+    value = data.get(name, {})
+    if not isinstance(value, dict):
+        raise DataError(f"{where}: {name} is {value!r}; expected a table [{name}]")
+    return {str(key): str(text).strip() for key, text in value.items()}
 
 
-def _closing(prompt: Prompt, explain: bool, as_json: bool) -> str:
-    """The last instruction: in which form to answer."""
-    if as_json:
-        return JSON_CLOSING_EXPLAIN if explain else JSON_CLOSING
-    return prompt.closing_explain if explain else prompt.closing
-
-
-def missing_turns(question: Question, answer: Answer) -> list[int]:
-    """Which turns (1…n of the question) an answer does not have at all."""
-    turns = answer.turns or ()
-    count = len(question.turns or ())
-    return [n for n in range(1, count + 1) if n > len(turns) or not turns[n - 1]]
-
-
-def neutralise(text: str) -> str:
-    r"""Make verdict tags and section headers inside text inert, visibly and reversibly.
-
-    A backslash goes between two opening brackets `[[` and between two `<<`; where
-    backslashes stand there already, one more is added, so that :func:`restore` gives
-    back the exact text: `[[A]]` → `[\[A]]`, `[\[A]]` → `[\\[A]]`, `<<<` → `<\<\<`.
-    """
-    text = _OPEN_TAG.sub(r"[\1\\", text)
-    return _OPEN_HEADER.sub(r"<\1\\", text)
-
-
-def restore(text: str) -> str:
-    """Inverse of :func:`neutralise`."""
-    return _ADDED.sub("", text)
-
-
-def _conversation(question: Question, first: Answer, second: Answer, turn: int) -> Iterator[str]:
-    """Sections of turns 1…`turn`: what was asked, then A's and B's answer."""
-    asked, a, b = question.turns or (), first.turns or (), second.turns or ()
-    for number in range(1, turn + 1):
-        yield from _sections(asked[number - 1], number, "")
-        yield from _answer(a[number - 1], number, "A")
-        yield from _answer(b[number - 1], number, "B")
-    yield "<<<end>>>"
-
-
-def _answer(turn: Turn, number: int, name: str) -> Iterator[str]:
-    """An answer's messages of one turn; an empty reply is said to be empty."""
-    empty = not turn_text(turn).strip()
-    visible = tuple(m for m in turn if not (empty and m.role == "assistant"))
-    yield from _sections(visible, number, name)
-    if empty:
-        yield f"<<<answer {name}, turn {number}>>>\n{EMPTY_ANSWER}"
-
-
-def _sections(turn: Turn, number: int, answer: str) -> Iterator[str]:
-    for message in turn:
-        yield f"<<<{_header(message, answer)}, turn {number}>>>\n{neutralise(message.content)}"
-
-
-def _header(message: Message, answer: str) -> str:
-    """`user`, `system`, `tool` as they are; an assistant's message is named by its answer."""
-    role = neutralise(" ".join(message.role.split()))
-    if not answer:
-        return role
-    return f"answer {answer}" if role == "assistant" else f"{role} of answer {answer}"
+def _template(name: str) -> Prompt:
+    """A prompt file that ships with the program."""
+    file = resources.files("judge") / "prompts" / f"{name}.toml"
+    return prompt_from_toml(file.read_text(encoding="utf-8"), f"prompts/{name}.toml")

@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from annotate.errors import DataError, NothingComputable
+from annotate import library
+from annotate.errors import NothingComputable
+from annotate.records import digest
 from annotate.store import Store
 
 from . import plan
 from .output import resolve
-from .plan import Preflight
+from .preflight import Preflight, PreflightError, preflight
 from .progress import Progress, Silent
+from .runs import Run
 from .session import Session
 from .settings import JudgeSettings, fingerprint, manifest, plan_spec
 from .store import VerdictStore
 from .tally import RunSummary
+from .units import chunks, unit_ids
+from .work import JudgeWork
 
-__all__ = ["JudgeSettings", "PreflightError", "RunSummary", "preflight", "run"]
+__all__ = ["JudgeSettings", "PreflightError", "RunSummary", "run"]
 
-PROBLEMS_SHOWN = 5
-
-
-class PreflightError(DataError):
-    """The plan has errors; `preflight` lists them all."""
-
-    def __init__(self, found: Preflight) -> None:
-        shown = "; ".join(found.errors[:PROBLEMS_SHOWN])
-        more = len(found.errors) - PROBLEMS_SHOWN
-        rest = f"; and {more} more" if more > 0 else ""
-        super().__init__(f"preflight: {len(found.errors)} errors, nothing was asked: {shown}{rest}")
-        self.preflight = found
+WARNINGS_KEPT = 20
 
 
 def run(store: Store, settings: JudgeSettings, progress: Progress | None = None) -> RunSummary:
-    """Judge the first `limit` pairs in every turn, dimension and order.
+    """Judge the first `limit` pairs (or answers) in every turn, dimension and order.
 
     A run with the same fingerprint and endpoint is continued: no committed reply is asked
     again. Interrupt (SIGINT) finishes the calls in flight and returns with the state
@@ -42,65 +37,150 @@ def run(store: Store, settings: JudgeSettings, progress: Progress | None = None)
 
     Raises:
         PreflightError: a turn is missing somewhere; nothing was asked.
-        NothingComputable: there is no pair with text.
+        NothingComputable: there is nothing with text.
         ServiceError: the endpoint is unreachable, out of credit or refuses the key, or
             every call failed; whatever was answered is saved.
         UsageError: a setting that cannot be used.
     """
     shown: Progress = progress or Silent()
-    ids = plan.pair_ids(store, settings.limit)
-    found = checked(store, ids)
+    verdicts = VerdictStore(store)
+    units = unit_ids(store, settings.mode.subject, settings.limit, settings.baseline)
+    found, known = prepare(verdicts, settings, units)
     for warning in found.warnings:
         shown.note(f"warning: {warning}")
-    verdicts = VerdictStore(store)
     settings = resolve(verdicts, settings)
+    started = begin(verdicts, settings, units, found, known=known)
+    work = JudgeWork(verdicts, started.id, units, settings.retry_failed)
+    session = Session(verdicts, work, settings, shown)
+    state = "failed"
+    try:
+        session.begin()
+        drive(session)
+        state = session.state
+    finally:
+        verdicts.finish_run(started.id, state)
+        shown.finish()
+    return summary(verdicts, session, started, units, found.warnings)
+
+
+def prepare(
+    verdicts: VerdictStore, settings: JudgeSettings, units: Sequence[str]
+) -> tuple[Preflight, bool]:
+    """The preflight of a run's units; and whether this very plan is registered already.
+
+    What was checked and registered once need not be read again: a run over 100,000
+    finished requests begins to ask within seconds.
+
+    Raises:
+        PreflightError: the plan has errors.
+        NothingComputable: there is nothing with text.
+    """
+    started = verdicts.live(fingerprint(settings), settings.endpoint_name)
+    stored = {} if started is None else started.plan
+    if started and units and stored.get("digest") == plan_digest(verdicts.store, settings, units):
+        known = started.manifest
+        references = tuple(sorted(known.get("references", {}).items()))
+        warnings = tuple(stored["warnings"])
+        return Preflight(len(units), (), warnings, known["data_digest"], references), True
+    return checked(verdicts.store, settings, units), False
+
+
+def begin(
+    verdicts: VerdictStore,
+    settings: JudgeSettings,
+    units: Sequence[str],
+    found: Preflight,
+    *,
+    known: bool,
+) -> Run:
+    """Start or continue the run of these settings, with its whole plan registered."""
     started = verdicts.start_run(
         model=settings.model,
         endpoint=settings.endpoint_name,
         fingerprint=fingerprint(settings),
         manifest=manifest(settings, found),
         name=settings.name,
+        mode=settings.mode,
     )
-    session = Session(verdicts, started.id, ids, settings, shown)
-    state = "failed"
-    try:
-        for requests in plan.plan(store, ids, plan_spec(settings)):
-            verdicts.register(started.id, requests)
-        session.begin()
-        _drive(session)
-        state = "stopped" if session.interrupted or session.at_cap else "done"
-    finally:
-        verdicts.finish_run(started.id, state)
-        shown.finish()
-    return session.summary(started.name, state, found.warnings)
+    identity = plan_digest(verdicts.store, settings, units)
+    # `auto` may have become another form since, and with it another run.
+    if known and started.plan.get("digest") == identity:
+        return started
+    pieces = chunks(verdicts.store, settings.mode.subject, units, settings.references)
+    for requests in plan.plan(pieces, plan_spec(settings)):
+        verdicts.register(started.id, requests)
+    kept = {"digest": identity, "warnings": list(found.warnings[:WARNINGS_KEPT])}
+    verdicts.note_plan(started.id, kept)
+    return started
 
 
-def preflight(store: Store, settings: JudgeSettings) -> Preflight:
-    """Everything that is wrong with the plan, without asking anything."""
-    ids = plan.pair_ids(store, settings.limit)
-    return plan.preflight(pair for piece in plan.chunks(store, ids) for pair in piece)
+def plan_digest(store: Store, settings: JudgeSettings, units: Sequence[str]) -> str:
+    """SHA-256 of all that a plan is made of; the texts stand behind their units' ids."""
+    return digest(
+        [
+            fingerprint(settings),
+            settings.endpoint_name,
+            settings.turns,
+            settings.replicates,
+            list(units),
+            library.changing_parts(store),
+        ]
+    )
 
 
-def checked(store: Store, ids: list[str]) -> Preflight:
-    """The preflight of these pairs; raises when the run cannot start."""
-    found = plan.preflight(pair for piece in plan.chunks(store, ids) for pair in piece)
+def checked(store: Store, settings: JudgeSettings, units: Sequence[str]) -> Preflight:
+    """The preflight of these units; raises when the run cannot start.
+
+    Raises:
+        PreflightError: a turn or a reference is missing.
+        NothingComputable: there is nothing with text.
+    """
+    pieces = chunks(store, settings.mode.subject, units, settings.references)
+    every = (unit for piece in pieces for unit in piece)
+    found = preflight(every, plan_spec(settings), settings.references)
     if found.errors:
         raise PreflightError(found)
-    if not found.pairs:
+    if not found.units:
         raise NothingComputable(
-            f"{store.path}: no pair with text to judge; import questions and the answers of two"
-            " models"
+            f"{store.path}: no {settings.mode.subject} with text to judge; import questions and"
+            " the answers of two models"
         )
     return found
 
 
-def _drive(session: Session) -> None:
+def drive(session: Session) -> None:
     """Run the session's event loop: here, or beside a loop that runs already (notebooks)."""
     if not _loop_runs():
         asyncio.run(session.work())
         return
     with ThreadPoolExecutor(1) as beside:
         beside.submit(asyncio.run, session.work()).result()
+
+
+def summary(
+    verdicts: VerdictStore,
+    session: Session,
+    started: Run,
+    units: Sequence[str],
+    warnings: Sequence[str],
+) -> RunSummary:
+    """The session's counts and what the plan holds now."""
+    return RunSummary(
+        run_id=started.id,
+        name=started.name,
+        state=session.state,
+        planned=session.tally.planned,
+        cached=session.tally.cached,
+        calls=session.tally.calls,
+        statuses=verdicts.counts(started.id, units),
+        judgments=verdicts.judgment_counts(started.id, units),
+        prompt_tokens=session.tally.prompt_tokens,
+        completion_tokens=session.tally.completion_tokens,
+        tokens_unknown=session.tally.tokens_unknown,
+        usd=session.usd,
+        seconds=session.seconds,
+        warnings=(*warnings, *session.warnings()),
+    )
 
 
 def _loop_runs() -> bool:

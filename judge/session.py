@@ -16,25 +16,23 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from annotate.errors import EvenhandError, ServiceError
 from annotate.records import Status
 
 from .adapt import Parameters, budget
 from .budget import Caps, Purse, Usage, bound, guess
+from .call_settings import CallSettings
 from .commits import Commits
+from .item import Ending, ask
 from .pace import Pace
-from .parse import Parsed
-from .plan import body_of
 from .progress import Progress
 from .replies import Next, Reply
-from .settings import JudgeSettings
-from .store import Ended, Pending, VerdictStore
-from .tally import RunSummary, Tally
-
-if TYPE_CHECKING:
-    from .client import Client
+from .runs import RunStore
+from .store import Ended, Pending
+from .tally import Tally
+from .work import Work
 
 DEAD_AFTER = 5
 """Connection errors in a row, with no response ever, after which an endpoint is dead."""
@@ -51,49 +49,43 @@ class Session:
     """One start of a run: workers, retries, what was counted."""
 
     def __init__(
-        self,
-        verdicts: VerdictStore,
-        run_id: str,
-        pairs: list[str],
-        settings: JudgeSettings,
-        progress: Progress,
+        self, runs: RunStore, work: Work, settings: CallSettings, progress: Progress
     ) -> None:
         self.interrupted = self.at_cap = False
-        self._verdicts, self._run_id, self._pairs = verdicts, run_id, pairs
+        self.attempts = settings.attempts
+        self.parameters = Parameters(runs.run(work.run_id).manifest["rejected_parameters"])
+        self.tally = Tally()
+        self._runs, self._work = runs, work
         self._settings, self._progress = settings, progress
-        self._parameters = Parameters(verdicts.run(run_id).manifest["rejected_parameters"])
         caps = Caps(settings.cap_usd, settings.cap_tokens, settings.price)
-        self._purse = Purse(caps, Usage(*verdicts.used(run_id)))
+        self._purse = Purse(caps, Usage(*work.used()))
         self._began = time.monotonic()
-        self._tally = Tally()
         self._pace = Pace(settings.concurrency, settings.rpm, settings.tpm)
         self._alive, self._dead = False, 0
-        self._seen: set[str] = set()
         self._buffer: deque[Pending] = deque()
         self._stop_error: ServiceError | None = None
 
     def begin(self) -> None:
         """Count what needs no call; nothing has been asked yet."""
-        retry = self._settings.retry_failed
-        self._tally.planned = self._verdicts.size(self._run_id, self._pairs)
-        waiting = self._verdicts.waiting(self._run_id, self._pairs, retry_failed=retry)
-        self._tally.cached = self._tally.done = self._tally.planned - waiting
-        self._progress.start(self._tally.planned, self._tally.cached)
+        self.tally.planned, self.tally.cached = self._work.progress()
+        self.tally.done = self.tally.cached
+        self._progress.start(self.tally.planned, self.tally.cached)
 
     async def work(self) -> None:
         """Ask everything that is pending; returns after the last reply is committed."""
-        if self._tally.done == self._tally.planned:
+        if self.tally.done == self.tally.planned:
             return
         self._stop, self._opened, self._lock = asyncio.Event(), asyncio.Event(), asyncio.Lock()
         self._settled, self._commits = asyncio.Event(), Commits(self._write)
         # All SQL runs in one thread: a commit that waits for the disk, or for another
         # process's write, must not hold up the replies' clocks.
         with ThreadPoolExecutor(1, thread_name_prefix="judge-store") as self._sql:
-            self._waiting = self._pending()
+            keys = await self._in_store(self._work.open_keys)
+            self._waiting = self._work.pending(keys)
             with self._sigint():
                 await self._ask_all()
             if self.at_cap:
-                await self._in_store(lambda: self._verdicts.skip_waiting(self._run_id, self._pairs))
+                await self._in_store(self._work.skip)
         self._raise_if_useless()
 
     async def _ask_all(self) -> None:
@@ -106,20 +98,34 @@ class Session:
             key,
             timeout_seconds=settings.timeout_seconds,
             concurrency=settings.concurrency,
-        ) as client:
+        ) as self._client:
             try:
                 async with asyncio.TaskGroup() as group:
                     for number in range(settings.concurrency):
-                        group.create_task(self._worker(client, number))
+                        group.create_task(self._worker(number))
             except BaseExceptionGroup as errors:
                 raise _first(errors) from errors
 
-    async def _worker(self, client: Client, number: int) -> None:
+    async def _worker(self, number: int) -> None:
         if number:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._opened.wait(), HEAD_START)
         while (item := await self._next()) is not None:
-            await self._ask(client, item)
+            following: Pending | None = item
+            while following is not None:
+                following = await self._answer(following)
+
+    async def _answer(self, item: Pending) -> Pending | None:
+        """Ask one request to its end; returns what can be asked because of its answer."""
+        ending = await ask(self, item)
+        if ending is None:
+            return None
+        self.tally.end(ending)
+        spent = self._purse.caps.cost(self._purse.spent)
+        self._progress.update(self.tally.done, self.tally.failed, spent)
+        if not self._work.chained:
+            return None
+        return await self._in_store(lambda: self._work.follow(item.key, ending))
 
     async def _next(self) -> Pending | None:
         """The next request to ask, or None when there is none or the run is stopping."""
@@ -130,48 +136,14 @@ class Session:
                 piece = await self._in_store(lambda: next(self._waiting, None))
                 if piece is None:
                     return None
-                # Two items can share a request (both answers are the same text).
-                fresh = [item for item in piece if item.key not in self._seen]
-                self._seen.update(item.key for item in fresh)
-                self._buffer.extend(fresh)
+                self._buffer.extend(piece)
         return None
 
-    def _pending(self) -> Iterator[list[Pending]]:
-        retry = self._settings.retry_failed
-        return self._verdicts.pending(self._run_id, self._pairs, retry_failed=retry)
+    def stopped(self) -> bool:
+        """Whether nothing more is to be asked."""
+        return self._stop.is_set()
 
-    async def _ask(self, client: Client, item: Pending) -> None:
-        """One request to its end: as many failed calls as configured, not one more.
-
-        Neither a call that taught us a parameter nor the one retry of a reply that was
-        cut off counts as a failed attempt; each can happen only once.
-        """
-        planned, doubled, failures = body_of(item.body), item.doubled, 0
-        while not self._stop.is_set():
-            sent = self._parameters.apply(planned, doubled=doubled)
-            reply = await self._send(client, sent)
-            if reply is None:
-                return
-            learnt = await self._learn(sent, reply)
-            failures += reply.next is Next.RETRY
-            last = reply.next in (Next.KEEP, Next.GIVE_UP) or failures == self._settings.attempts
-            last = last and not learnt and reply.next is not Next.STOP
-            parsed = await self._save(item, reply, last)
-            if reply.next is Next.STOP:
-                self._halt(self._refused(reply))
-            self._watch(reply)
-            if learnt:
-                continue
-            self._opened.set()
-            if parsed.status is Status.TRUNCATED and not doubled:
-                doubled = True
-            elif last:
-                self._count(parsed)
-                return
-            else:
-                await self._pause(self._delay(failures, reply.retry_after))
-
-    async def _send(self, client: Client, sent: Mapping[str, Any]) -> Reply | None:
+    async def send(self, sent: Mapping[str, Any]) -> Reply | None:
         """One call, as soon as caps and pace allow; None when the run stops before."""
         most = bound(sent)
         if not await self._afford(sent, most):
@@ -179,7 +151,7 @@ class Session:
         ticket = await self._pace.enter(guess(sent).total, self._stop)
         if ticket is None:
             return None
-        reply = await client.ask(sent)
+        reply = await self._client.ask(sent)
         used = self._settle(most, reply)
         overloaded = reply.http_status in OVERLOADED or reply.status is Status.TIMEOUT
         asked = reply.limit_reset if reply.retry_after is None else reply.retry_after
@@ -217,30 +189,33 @@ class Session:
         self._settled.set()
         return used
 
-    async def _learn(self, sent: Mapping[str, Any], reply: Reply) -> bool:
+    async def learn(self, sent: Mapping[str, Any], reply: Reply) -> bool:
         """Whether the call was refused for a parameter that is left out from now on."""
         if reply.next is not Next.GIVE_UP:
             return False
-        news = self._parameters.learn(sent, reply.http_status, reply.raw)
+        news = self.parameters.learn(sent, reply.http_status, reply.raw)
         if news:
             self._progress.note(f"warning: {news}")
-            rejected = dict(self._parameters.rejected)
-            await self._in_store(lambda: self._verdicts.note_rejected(self._run_id, rejected))
+            rejected = dict(self.parameters.rejected)
+            await self._in_store(lambda: self._runs.note_rejected(self._work.run_id, rejected))
         return news is not None
 
-    async def _save(self, item: Pending, reply: Reply, last: bool) -> Parsed:
+    async def save(self, item: Pending, reply: Reply, *, last: bool) -> Ending:
         """Save the call, then count it: what is counted is on disk."""
-        parsed = await self._commits.save(Ended(item.key, reply, last))
-        self._tally.call(reply)
-        return parsed
+        ending = await self._commits.save(Ended(item.key, reply, last))
+        self.tally.call(reply)
+        return ending
 
-    def _count(self, parsed: Parsed) -> None:
-        """A request has come to its end."""
-        self._tally.end(parsed)
-        self._progress.update(self._tally.done, self._tally.failed)
+    def again(self, ending: Ending) -> bool:
+        """Whether a reply was cut off so that twice the budget may help."""
+        return self._work.again(ending)
 
-    def _watch(self, reply: Reply) -> None:
-        """Stop early when nothing answers at all."""
+    def watch(self, reply: Reply, *, learnt: bool) -> None:
+        """Stop when every other call would fail too, or nothing answers at all."""
+        if reply.next is Next.STOP:
+            self._halt(self._refused(reply))
+        if not learnt:
+            self._opened.set()
         self._alive = self._alive or reply.connected or reply.http_status is not None
         self._dead += 1
         if not self._alive and self._dead >= DEAD_AFTER:
@@ -262,17 +237,17 @@ class Session:
         return ServiceError(
             f"{self._where}: HTTP {reply.http_status} {reply.error_class} for model"
             f" {self._settings.model} ({reply.error_text}); {what}, then run the same command"
-            f" again ({self._tally.replies} replies of this run are saved)"
+            f" again ({self.tally.replies} replies of this run are saved)"
         )
 
     def _halt(self, error: ServiceError) -> None:
         self._stop_error = self._stop_error or error
         self._stop.set()
 
-    async def _pause(self, seconds: float) -> None:
-        """Wait, but not longer than the run goes on."""
+    async def pause(self, failures: int, reply: Reply) -> None:
+        """Wait before the next attempt, but not longer than the run goes on."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._stop.wait(), seconds)
+            await asyncio.wait_for(self._stop.wait(), self._delay(failures, reply.retry_after))
 
     def _delay(self, number: int, asked: float | None) -> float:
         """Seconds before the next attempt: what the endpoint asked for (capped), or backoff."""
@@ -285,14 +260,14 @@ class Session:
         """No run ends well in which every call failed (single rejected items aside)."""
         if self._stop_error is not None:
             raise self._stop_error
-        if self.interrupted or self.at_cap or self._tally.replies or not self._tally.calls:
+        if self.interrupted or self.at_cap or self.tally.replies or not self.tally.calls:
             return
-        if self._tally.cached and self._tally.rejected == self._tally.calls:
+        if self.tally.cached and self.tally.rejected == self.tally.calls:
             return
-        counts = sorted(self._tally.failed.items())
+        counts = sorted(self.tally.failed.items())
         failed = ", ".join(f"{name} {count}" for name, count in counts)
         raise ServiceError(
-            f"{self._where}: all {self._tally.calls} calls failed ({failed}); no verdict was made;"
+            f"{self._where}: all {self.tally.calls} calls failed ({failed}); no verdict was made;"
             " see the stored errors, correct the settings and run the same command again"
         )
 
@@ -323,37 +298,37 @@ class Session:
         finally:
             loop.remove_signal_handler(signal.SIGINT)
 
-    async def _write(self, calls: Sequence[Ended]) -> list[Parsed]:
-        return await self._in_store(lambda: self._verdicts.record_attempts(self._run_id, calls))
+    async def _write(self, calls: Sequence[Ended]) -> Sequence[Ending]:
+        return await self._in_store(lambda: self._work.record(calls))
 
     async def _in_store(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._sql, work)
 
-    def summary(self, name: str, state: str, warnings: tuple[str, ...]) -> RunSummary:
-        """The session's counts and what the plan holds now."""
-        rejected = self._parameters.rejected.items()
+    @property
+    def usd(self) -> float | None:
+        """What the run has cost over all its starts, None when the price is unknown."""
+        return self._purse.caps.cost(self._purse.spent)
+
+    @property
+    def seconds(self) -> float:
+        """How long this start has run."""
+        return time.monotonic() - self._began
+
+    @property
+    def state(self) -> str:
+        """How it ended: `done`, or `stopped` before the end of the plan."""
+        return "stopped" if self.interrupted or self.at_cap else "done"
+
+    def warnings(self) -> list[str]:
+        """What a person should know of how it went."""
+        rejected = self.parameters.rejected.items()
         found = [f"the endpoint rejects parameter {name}: {fate}" for name, fate in rejected]
         if self.at_cap:
             found.append(
                 "stopped before a call that could exceed the cap: the rest is skipped_budget;"
                 " run the same command again with a higher cap to continue"
             )
-        return RunSummary(
-            run_id=self._run_id,
-            name=name,
-            state=state,
-            planned=self._tally.planned,
-            cached=self._tally.cached,
-            calls=self._tally.calls,
-            statuses=self._verdicts.counts(self._run_id, self._pairs),
-            pair_verdicts=self._verdicts.pair_counts(self._run_id, self._pairs),
-            prompt_tokens=self._tally.prompt_tokens,
-            completion_tokens=self._tally.completion_tokens,
-            tokens_unknown=self._tally.tokens_unknown,
-            usd=self._purse.caps.cost(self._purse.spent),
-            seconds=time.monotonic() - self._began,
-            warnings=(*warnings, *found),
-        )
+        return found
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -2,69 +2,52 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import metadata
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, get_args
 
-from annotate.errors import UsageError
 from annotate.records import HARMLESSNESS, digest
 
+from .call_settings import CallSettings, require, versions
+from .fastchat_prompts import FastChatPrompt
+from .modes import Mode
 from .parse import PARSER_VERSION
-from .plan import ORDER_PLAN, PlanSpec, Preflight
-from .prices import Price
-from .prompt import load
+from .plan import ORDER_PLAN, PlanSpec, Turns
+from .preflight import Preflight
+from .prompt import JudgePrompt, load
+from .units import References
 from .verdicts import AGGREGATION
 
 VERDICT_TOKENS = 32
+HARM_TOKENS = 160
 EXPLAIN_TOKENS = 512
 OUTPUTS = ("tag", "json", "auto")
-HOW_TO_PRICE = 'write it into study.toml: [judge.prices."MODEL"] input = … output = …'
-"""What to do about an unknown price."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeSettings:
-    """Everything a run depends on; checked when made.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSettings(CallSettings):
+    """Everything a judge's run depends on; checked when made.
 
-    `endpoint` names the endpoint in keys and manifests when its URL changes from start
-    to start (the local model); by default it is the URL without credentials and query.
     `max_tokens` None means enough for a verdict (with `explain`: for an explanation).
-    `concurrency` is the most calls at once, `rpm` and `tpm` the requests and tokens a minute.
-    `cap_usd` and `cap_tokens` hold over all starts of a run; dollars need a `price`.
+    `prompts` replaces the shipped prompts of `dimensions`, one for one. `baseline` names the
+    model that every pair must have (pairwise only). `turns` judges each turn that was asked,
+    only the last, or the dialogue as a whole. `references` shows reference solutions where
+    there are any, demands them, or shows none.
     `output` is `tag`, `json` (under a schema) or `auto`: json where the endpoint can; a run
     writes what it found out about that into `output_probe`.
-    `max_tokens_param` "" picks the name that the endpoint takes.
     """
 
-    base_url: str
-    model: str
-    api_key_env: str = "OPENAI_API_KEY"
+    mode: Mode = Mode.PAIRWISE
     dimensions: tuple[str, ...] = (HARMLESSNESS,)
+    prompts: tuple[JudgePrompt, ...] = ()
     limit: int | None = None
-    temperature: float | None = 0.0
-    max_tokens: int | None = None
-    max_tokens_param: str = ""
-    concurrency: int = 8
-    attempts: int = 4
-    timeout_seconds: float = 60.0
-    backoff_seconds: float = 0.5
-    retry_failed: bool = False
-    seed: int | None = 0
-    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    baseline: str = ""
+    turns: Turns = "each"
+    references: References = "auto"
+    replicates: int = 1
     explain: bool = False
     output: str = "tag"
     output_probe: Mapping[str, Any] = field(default_factory=dict)
-    name: str = ""
-    endpoint: str = ""
-    endpoint_details: Mapping[str, Any] = field(default_factory=dict)
-    price: Price | None = None
-    rpm: int | None = None
-    tpm: int | None = None
-    cap_usd: float | None = None
-    cap_tokens: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no run could use.
@@ -72,50 +55,42 @@ class JudgeSettings:
         Raises:
             UsageError: names the setting, its value and what was expected.
         """
-        try:
-            url = urlsplit(self.base_url)
-            _ = url.port
-        except ValueError as error:
-            raise UsageError(f"base_url: {error}; expected http(s)://host/…") from error
-        _require(url.scheme in ("http", "https"), "base_url", self.base_url, "http(s)://…")
-        # The value is not repeated here: it holds a secret.
-        _require("@" not in url.netloc, "base_url", "(with credentials)", f"${self.api_key_env}")
-        _require(bool(self.model), "model", self.model, "a model name")
-        _require(bool(self.dimensions), "dimensions", self.dimensions, "one or more")
-        _require(self.output in OUTPUTS, "output", self.output, f"one of {', '.join(OUTPUTS)}")
+        # No zero-argument super(): `slots` makes another class than the one it is bound to.
+        CallSettings.__post_init__(self)
+        require(bool(self.dimensions), "dimensions", self.dimensions, "one or more")
+        require(self.output in OUTPUTS, "output", self.output, f"one of {', '.join(OUTPUTS)}")
         unique = len(set(self.dimensions)) == len(self.dimensions)
-        _require(unique, "dimensions", self.dimensions, "each one once")
-        for name in ("concurrency", "attempts", "timeout_seconds"):
-            _require(getattr(self, name) > 0, name, getattr(self, name), "more than 0")
-        for name in ("limit", "max_tokens", "rpm", "tpm", "cap_usd", "cap_tokens"):
+        require(unique, "dimensions", self.dimensions, "each one once")
+        for name, known in (("turns", get_args(Turns)), ("references", get_args(References))):
             value = getattr(self, name)
-            _require(value is None or value > 0, name, value, "more than 0")
-        _require(self.backoff_seconds >= 0, "backoff_seconds", self.backoff_seconds, "0 or more")
-        priced = self.cap_usd is None or self.price is not None
-        _require(priced, "cap_usd", self.cap_usd, f"a known price of {self.model}; {HOW_TO_PRICE}")
-        taken = {"model", "messages"} & set(self.extra_body)
-        _require(not taken, "extra_body", sorted(taken), "other fields than these")
+            require(value in known, name, value, f"one of {', '.join(known)}")
+        require(self.limit is None or self.limit > 0, "limit", self.limit, "more than 0")
+        require(self.replicates > 0, "replicates", self.replicates, "1 or more")
+        paired = self.mode is Mode.PAIRWISE or not self.baseline
+        require(paired, "baseline", self.baseline, f"none: {self.mode} is about single answers")
+        foreign = sorted({p.mode for p in self.asked} - {self.mode})
+        require(not foreign, "prompts", foreign, f"prompts for {self.mode}")
+        if self.output != "tag":
+            fixed = [p.id for p in self.asked if isinstance(p, FastChatPrompt)]
+            require(not fixed, "output", self.output, f"tag: {', '.join(fixed)} asks for tags")
 
     @property
-    def endpoint_name(self) -> str:
-        """The endpoint as stored: no credentials, no query."""
-        url = urlsplit(self.base_url)
-        return self.endpoint or f"{url.scheme}://{url.netloc}{url.path.rstrip('/')}"
+    def asked(self) -> tuple[JudgePrompt, ...]:
+        """What is asked, in the order of the plan."""
+        return self.prompts or tuple(load(name, self.mode) for name in self.dimensions)
+
+    @property
+    def reply_tokens(self) -> int:
+        """The most tokens of a reply."""
+        if self.max_tokens:
+            return self.max_tokens
+        needed = HARM_TOKENS if self.mode is Mode.HARM else VERDICT_TOKENS
+        return EXPLAIN_TOKENS + needed - VERDICT_TOKENS if self.explain else needed
 
     @property
     def sampling(self) -> dict[str, Any]:
         """The part of a request's body that is not model or messages."""
-        limit = self.max_tokens or (EXPLAIN_TOKENS if self.explain else VERDICT_TOKENS)
-        wanted = {"temperature": self.temperature, self._limit_name: limit, "seed": self.seed}
-        return {k: v for k, v in wanted.items() if v is not None} | dict(self.extra_body)
-
-    @property
-    def _limit_name(self) -> str:
-        """OpenAI's own endpoint has renamed the parameter; others know the old name."""
-        if self.max_tokens_param:
-            return self.max_tokens_param
-        hosted = urlsplit(self.base_url).hostname == "api.openai.com"
-        return "max_completion_tokens" if hosted else "max_tokens"
+        return self.sampled(self.temperature, self.reply_tokens)
 
 
 def fingerprint(settings: JudgeSettings) -> str:
@@ -132,31 +107,33 @@ def manifest(settings: JudgeSettings, found: Preflight) -> dict[str, Any]:
         "endpoint_details": dict(settings.endpoint_details),
         "data_digest": found.data_digest,
         "output_probe": dict(settings.output_probe),
-        "pairs": found.pairs,
+        "references": dict(found.references),
+        "units": found.units,
         "limit": settings.limit,
-        "order_plan": ORDER_PLAN,
+        "baseline": settings.baseline,
+        "turns": settings.turns,
+        "replicates": settings.replicates,
+        "order_plan": ORDER_PLAN if settings.mode is Mode.PAIRWISE else "single",
         "parser": PARSER_VERSION,
-        "versions": {
-            "evenhand": _version("evenhand"),
-            "openai": _version("openai"),
-            "python": platform.python_version(),
-        },
+        "versions": versions(),
     }
 
 
 def _judge(settings: JudgeSettings) -> dict[str, Any]:
     """What the fingerprint is taken over."""
-    prompts = [load(dimension) for dimension in sorted(settings.dimensions)]
+    prompts = sorted(settings.asked, key=lambda p: p.dimension)
     form = "json schema" if settings.output == "json" else "tag"
     return {
         "requested_model": settings.model,
+        "mode": settings.mode,
         "prompts": [
             {"id": p.id, "version": p.version, "dimension": p.dimension, "hash": p.hash}
             for p in prompts
         ],
         "sampling": settings.sampling,
         "output_mode": form + (" with explanation" if settings.explain else ""),
-        "aggregation": AGGREGATION,
+        "reference_policy": settings.references,
+        "aggregation": AGGREGATION if settings.mode is Mode.PAIRWISE else "none",
     }
 
 
@@ -165,20 +142,10 @@ def plan_spec(settings: JudgeSettings) -> PlanSpec:
     return PlanSpec(
         endpoint=settings.endpoint_name,
         model=settings.model,
-        prompts=tuple(load(dimension) for dimension in settings.dimensions),
+        prompts=settings.asked,
         sampling=settings.sampling,
         explain=settings.explain,
         as_json=settings.output == "json",
+        replicates=settings.replicates,
+        turns=settings.turns,
     )
-
-
-def _require(holds: bool, name: str, value: object, expected: str) -> None:
-    if not holds:
-        raise UsageError(f"judge setting {name} is {value!r}; expected {expected}")
-
-
-def _version(distribution: str) -> str:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return "unknown"

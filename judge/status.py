@@ -43,6 +43,6 @@ def _lines(study: Study, url: str | None) -> Iterator[str]:
 def _judges(study: Study) -> Iterator[str]:
     verdicts = VerdictStore(study.store)
     for run in verdicts.runs():
-        counts = verdicts.pair_counts(run.id)
+        counts = verdicts.judgment_counts(run.id)
         shown = ", ".join(f"{n:,} {name}" for name, n in sorted(counts.items()))
         yield f"  judge {run.name} ({run.kind}, {run.state}): pair verdicts {shown or 'none'}"

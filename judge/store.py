@@ -1,47 +1,30 @@
-"""Runs, requests, calls and verdicts in the study's file.
+"""A run's plan and calls in the study's file.
 
 A reply and its verdict are committed together, before anyone counts them. Verdicts and
-pair verdicts are derived: :meth:`VerdictStore.reparse` makes them again from the raw
-replies.
+judgments are derived: :meth:`VerdictStore.reparse` makes them again from the raw replies.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
-import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annotate.errors import StoreError, UsageError
-from annotate.records import Choice, Order, Status, canonical_json
-from annotate.store import Store, migrate, now
+from annotate.records import Status, canonical_json
+from annotate.store import now
 
-from .migrations import MIGRATIONS
-from .parse import PARSER_VERSION, Parsed, parse_reply
+from . import readings
+from .ledger import NO_REPLY, Ended, call_status, derive, parsed_of, put_verdict, record
+from .parse import Parsed
 from .plan import Request
 from .replies import Reply
-from .verdicts import PairVerdict, Verdict, combine
+from .runs import Run, RunStore
 
-NO_REPLY = (Status.API_ERROR, Status.TIMEOUT, Status.SKIPPED_BUDGET)
-"""Statuses of requests that brought nothing; they are asked again by the next run."""
+__all__ = ["NO_REPLY", "Ended", "Pending", "Run", "VerdictStore"]
 
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One judge run as stored."""
-
-    id: str
-    name: str
-    kind: str
-    state: str
-    requested_model: str
-    endpoint: str
-    fingerprint: str
-    created_at: str
-    finished_at: str | None
-    manifest: dict[str, Any]
+PIECE = 100
+"""Requests whose bodies are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,140 +37,8 @@ class Pending:
     """Its reply was cut off before: ask with twice the budget."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """One call that has ended.
-
-    `final` is False for a failed call that is about to be tried again: it is logged, and
-    the request stays unanswered. A reply is always final.
-    """
-
-    key: str
-    call: Reply
-    final: bool
-
-
-class VerdictStore:
-    """The judge's tables of a study; opening brings them up to date."""
-
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        migrate(store.conn, MIGRATIONS, store.path)
-
-    # Runs
-
-    def start_run(
-        self, *, model: str, endpoint: str, fingerprint: str, manifest: dict[str, Any], name: str
-    ) -> Run:
-        """Begin a live run, or continue the one with this fingerprint and endpoint.
-
-        Each start's manifest goes into the event chain; the row holds the newest.
-
-        Raises:
-            UsageError: the name belongs to another run.
-        """
-        with self.store.write() as conn:
-            found = conn.execute(
-                "SELECT id, json_extract(manifest, '$.rejected_parameters') FROM judge_run"
-                " WHERE kind = 'live' AND fingerprint = ? AND endpoint = ?",
-                (fingerprint, endpoint),
-            ).fetchone()
-            run_id = str(found[0]) if found else str(uuid.uuid4())
-            known = json.loads(found[1] or "{}") if found else {}
-            manifest = {**manifest, "rejected_parameters": known}
-            if found is None:
-                chosen = _free_name(conn, name, model, fingerprint)
-                conn.execute(
-                    "INSERT INTO judge_run (id, created_at, name, kind, requested_model,"
-                    " endpoint, fingerprint, manifest, state)"
-                    " VALUES (?, ?, ?, 'live', ?, ?, ?, '{}', 'running')",
-                    (run_id, now(), chosen, model, endpoint, fingerprint),
-                )
-            elif name and not _is_named(conn, run_id, name):
-                raise UsageError(
-                    f"run name {name!r}: this judge's run has another name already; leave the"
-                    " name out to continue it, or change a setting to start a new run"
-                )
-            conn.execute(
-                "UPDATE judge_run SET manifest = ?, state = 'running', finished_at = NULL"
-                " WHERE id = ?",
-                (canonical_json(manifest), run_id),
-            )
-            self.store.log(conn, "judge_run", run_id, manifest)
-        return self.run(run_id)
-
-    def note_rejected(self, run_id: str, rejected: Mapping[str, str]) -> None:
-        """Note in a run's manifest which parameters its endpoint does not take."""
-        with self.store.write() as conn:
-            conn.execute(
-                "UPDATE judge_run SET manifest = json_set(manifest, '$.rejected_parameters',"
-                " json(?)) WHERE id = ?",
-                (canonical_json(dict(rejected)), run_id),
-            )
-            self.store.log(conn, "judge_parameters", run_id, {"rejected": dict(rejected)})
-
-    def finish_run(self, run_id: str, state: str) -> None:
-        """Note how a run ended, and which models and fingerprints served it."""
-        with self.store.write() as conn:
-            served = {
-                "served_models": _distinct(conn, run_id, "served_model"),
-                "served_fingerprints": _distinct(conn, run_id, "system_fingerprint"),
-            }
-            conn.execute(
-                "UPDATE judge_run SET state = ?, finished_at = ?,"
-                " manifest = json_patch(manifest, ?) WHERE id = ?",
-                (state, now(), canonical_json(served), run_id),
-            )
-            self.store.log(conn, "judge_run_finished", run_id, {"state": state, **served})
-
-    def import_run(self, conn: sqlite3.Connection, name: str) -> str:
-        """The imported run of a judge named in a file, made if needed, in the caller's write."""
-        row = conn.execute(
-            "SELECT id FROM judge_run WHERE kind = 'imported' AND requested_model = ?", (name,)
-        ).fetchone()
-        if row:
-            return str(row[0])
-        taken = conn.execute("SELECT 1 FROM judge_run WHERE name = ?", (name,)).fetchone()
-        run_id = str(uuid.uuid4())
-        conn.execute(
-            "INSERT INTO judge_run (id, created_at, finished_at, name, kind, requested_model,"
-            " endpoint, fingerprint, manifest, state)"
-            " VALUES (?, ?, ?, ?, 'imported', ?, '', '', '{}', 'done')",
-            (run_id, now(), now(), f"{name} (imported)" if taken else name, name),
-        )
-        self.store.log(conn, "judge_run", run_id, {"imported": name})
-        return run_id
-
-    def runs(self) -> list[Run]:
-        """Every run, oldest first."""
-        rows = self.store.conn.execute(f"{_RUN_SQL} ORDER BY created_at, rowid").fetchall()
-        return [_run(row) for row in rows]
-
-    def find(self, name: str) -> Run:
-        """The run with this name, or with an id that begins so.
-
-        Raises:
-            UsageError: there is none, or the beginning fits several.
-        """
-        known = self.runs()
-        named = [run for run in known if run.name == name]
-        found = named or [run for run in known if name and run.id.startswith(name)]
-        if len(found) != 1:
-            what = "fits several runs" if found else "no such judge run"
-            names = ", ".join(run.name for run in known) or "none yet"
-            raise UsageError(f"run {name!r}: {what}; expected one of: {names}")
-        return found[0]
-
-    def run(self, run_id: str) -> Run:
-        """One run.
-
-        Raises:
-            StoreError: there is none with this id.
-        """
-        row = self.store.conn.execute(f"{_RUN_SQL} WHERE id = ?", (run_id,)).fetchone()
-        if row is None:
-            raise StoreError(f"judge run {run_id}: not in this study")
-        return _run(row)
+class VerdictStore(RunStore):
+    """The judge's tables of a study."""
 
     # Plan
 
@@ -195,7 +46,8 @@ class VerdictStore:
         """Write requests into the plan of a run; those known already stay as they are.
 
         A request that an earlier run has had answered needs no call: its verdict counts
-        for this run from here on.
+        for this run from here on. Where a unit is asked in other words than before (its
+        reference was replaced), the new request takes the old one's place.
         """
         with self.store.write() as conn:
             at = now()
@@ -210,61 +62,56 @@ class VerdictStore:
                         request.endpoint,
                         request.replicate,
                         request.body,
-                        canonical_json(list(request.offered)),
+                        canonical_json(_plain(request.offered)),
                     ),
                 )
-                unit = (run_id, request.pair, request.turn, request.dimension, request.replicate)
-                conn.execute(
-                    "INSERT OR IGNORE INTO judge_item (run, pair, turn, dimension, replicate,"
-                    " order_shown, request, subject) VALUES (?, ?, ?, ?, ?, ?, ?, 'pair')",
-                    (*unit, request.order, request.key),
+                column, order = ("answer", "") if request.order is None else ("pair", "order_shown")
+                target = ", ".join(part for part in (column, "turn", "dimension", order) if part)
+                place = (request.unit, request.turn, request.dimension, request.replicate)
+                written = conn.execute(
+                    f"INSERT INTO judge_item (run, subject, {column}, turn, dimension, replicate,"
+                    " order_shown, request) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+                    f" ON CONFLICT (run, replicate, {target}) WHERE subject = '{column}'"
+                    " DO UPDATE SET request = excluded.request WHERE request <> excluded.request",
+                    (run_id, request.subject, *place, request.order, request.key),
                 )
-                _derive(conn, unit)
+                if written.rowcount:
+                    derive(conn, (run_id, request.subject, *place))
 
-    def size(self, run_id: str, pairs: Sequence[str]) -> int:
-        """How many different requests a run's plan has for these pairs."""
-        keys: set[str] = set()
-        for piece in _pieces(pairs):
-            rows = self.store.conn.execute(
-                "SELECT DISTINCT request FROM judge_item WHERE run = ? AND pair IN"
-                f" ({_marks(piece)})",
-                (run_id, *piece),
-            )
-            keys.update(row[0] for row in rows)
-        return len(keys)
+    def size(self, run_id: str, units: Collection[str]) -> int:
+        """How many different requests a run's plan has for these units."""
+        row = self.store.conn.execute(
+            f"SELECT count(DISTINCT i.request) FROM judge_item i WHERE i.run = ? AND {_AMONG}",
+            (run_id, json.dumps(list(units))),
+        ).fetchone()
+        return int(row[0])
 
-    def pending(
-        self, run_id: str, pairs: Sequence[str], *, retry_failed: bool = False
-    ) -> Iterator[list[Pending]]:
-        """What is still to be asked about these pairs, in plan order, a piece at a time.
+    def open_keys(
+        self, run_id: str, units: Collection[str], *, retry_failed: bool = False
+    ) -> list[str]:
+        """The requests about these units that are still to be asked, in plan order.
 
         A committed reply is never asked again, unless `retry_failed` and it was not usable,
         or it was cut off and a kill came before its one retry.
         """
-        for piece in _pieces(pairs):
-            rows = self.store.conn.execute(
-                "SELECT r.key, r.body, coalesce(v.status = 'truncated', 0)"
-                " FROM judge_item i JOIN judge_request r ON r.key = i.request"
-                " LEFT JOIN verdict v ON v.request = r.key"
-                f" WHERE i.run = ? AND i.pair IN ({_marks(piece)})"
-                f" AND {_open(retry_failed)}"
-                " GROUP BY r.key ORDER BY min(i.id)",
-                (run_id, *piece),
-            ).fetchall()
-            yield [Pending(key, body, bool(cut)) for key, body, cut in rows]
+        rows = self.store.conn.execute(
+            "SELECT i.request FROM judge_item i LEFT JOIN verdict v ON v.request = i.request"
+            f" WHERE i.run = ? AND {_AMONG} AND {_open(retry_failed)}"
+            " GROUP BY i.request ORDER BY min(i.id)",
+            (run_id, json.dumps(list(units))),
+        )
+        return [row[0] for row in rows]
 
-    def waiting(self, run_id: str, pairs: Sequence[str], *, retry_failed: bool = False) -> int:
-        """How many requests :meth:`pending` yields, without reading them."""
-        keys: set[str] = set()
-        for piece in _pieces(pairs):
+    def pending(self, keys: Sequence[str]) -> Iterator[list[Pending]]:
+        """Requests with their bodies, in the order of `keys`, a piece at a time."""
+        for piece in _pieces(keys, PIECE):
             rows = self.store.conn.execute(
-                "SELECT DISTINCT i.request FROM judge_item i"
-                " LEFT JOIN verdict v ON v.request = i.request"
-                f" WHERE i.run = ? AND i.pair IN ({_marks(piece)}) AND {_open(retry_failed)}",
-                (run_id, *piece),
+                "SELECT r.key, r.body, coalesce(v.status = 'truncated', 0) FROM judge_request r"
+                f" LEFT JOIN verdict v ON v.request = r.key WHERE r.key IN ({_marks(piece)})",
+                tuple(piece),
             )
-            keys.update(row[0] for row in rows)
-        return len(keys)
+            found = {key: Pending(key, body, bool(cut)) for key, body, cut in rows}
+            yield [found[key] for key in piece]
 
     def answered(self, keys: Sequence[str], *, retry_failed: bool = False) -> set[str]:
         """Which of these requests need no call, whoever asked them."""
@@ -278,21 +125,18 @@ class VerdictStore:
             found.update(row[0] for row in rows)
         return found
 
-    def skip_waiting(self, run_id: str, pairs: Sequence[str]) -> None:
-        """Give every request that was never asked the status `skipped_budget`."""
+    def skip(self, keys: Sequence[str]) -> None:
+        """Give those of these requests that were never asked the status `skipped_budget`."""
         parsed = Parsed(Status.SKIPPED_BUDGET, detail="a cap of this run")
-        for piece in _pieces(pairs):
+        for piece in _pieces(keys, 500):
             with self.store.write() as conn:
-                keys = conn.execute(
-                    "SELECT DISTINCT i.request FROM judge_item i LEFT JOIN verdict v"
-                    f" ON v.request = i.request WHERE i.run = ? AND i.pair IN ({_marks(piece)})"
-                    " AND v.status IS NULL",
-                    (run_id, *piece),
+                rows = conn.execute(
+                    "SELECT r.key FROM judge_request r LEFT JOIN verdict v ON v.request = r.key"
+                    f" WHERE r.key IN ({_marks(piece)}) AND v.status IS NULL",
+                    tuple(piece),
                 ).fetchall()
-                for (key,) in keys:
-                    _put_verdict(conn, key, None, parsed)
-                    for unit in _units(conn, key):
-                        _derive(conn, unit)
+                for (key,) in rows:
+                    put_verdict(conn, key, None, parsed)
 
     def used(self, run_id: str) -> tuple[int, int]:
         """Tokens (in, out) of all calls of a run; where a call did not tell, its bound.
@@ -318,113 +162,50 @@ class VerdictStore:
         return self.record_attempts(run_id, [Ended(key, call, final)])[0]
 
     def record_attempts(self, run_id: str, calls: Sequence[Ended]) -> list[Parsed]:
-        """Commit calls, each with its verdict and every pair verdict that follows from it.
+        """Commit calls, each with its verdict and every judgment that follows from it.
 
         A call without a reply never replaces a committed reply.
         """
         with self.store.write() as conn:
-            return [_record(conn, run_id, call) for call in calls]
+            return [record(conn, run_id, call) for call in calls]
 
     def reparse(self) -> int:
         """Derive every verdict again from its raw reply; returns how many changed."""
         changed = 0
         with self.store.write() as conn:
             rows = conn.execute(
-                "SELECT v.request, v.attempt, v.status, v.choice, a.status, a.raw, a.error_class"
-                " FROM verdict v JOIN judge_attempt a ON a.id = v.attempt"
+                "SELECT v.request, v.attempt, v.status, v.choice, v.grade, v.harm, a.status, a.raw,"
+                " a.error_class FROM verdict v JOIN judge_attempt a ON a.id = v.attempt"
             ).fetchall()
-            for key, attempt, status, choice, call, raw, error in rows:
-                parsed = _parsed(conn, key, _call_status(call), raw, error)
-                changed += (parsed.status, parsed.choice) != (status, choice)
-                _put_verdict(conn, key, attempt, parsed)
-                for unit in _units(conn, key):
-                    _derive(conn, unit)
+            for key, attempt, status, choice, grade, harm, call, raw, error in rows:
+                parsed = parsed_of(conn, key, call_status(call), raw, error)
+                label = None if parsed.harm is None else canonical_json(parsed.harm.to_json())
+                found = (parsed.status, parsed.choice, parsed.grade, label)
+                changed += found != (status, choice, grade, harm)
+                put_verdict(conn, key, attempt, parsed)
         return changed
 
     # Reading
 
     def judgments(self) -> Iterator[dict[str, Any]]:
-        """Pair verdicts as rows of the tidy table (DESIGN §2), plus `reason`, `benchmark`.
+        """Every judge's verdicts as rows of the tidy table."""
+        return readings.judgments(self.store)
 
-        A verdict on a label-only pair counts for the pair that superseded it.
-        """
-        rows = self.store.conn.execute(
-            "SELECT coalesce(p.superseded_by, p.id) AS unit_id, q.question_id, q.category,"
-            " p.model_a, p.model_b, pv.turn, pv.dimension, r.name AS source_id,"
-            " pv.replicate AS occurrence, pv.outcome AS value, pv.status, pv.orders,"
-            " 'unknown' AS \"order\","
-            " pv.reason, q.benchmark"
-            " FROM pair_verdict pv JOIN judge_run r ON r.id = pv.run"
-            " JOIN pair p ON p.id = pv.pair JOIN question q ON q.id = p.question"
-            " ORDER BY r.created_at, r.id, q.benchmark, q.question_id, p.model_a, p.model_b,"
-            " pv.pair, pv.turn, pv.dimension, pv.replicate"
-        )
-        names = [column[0] for column in rows.description]
-        for row in rows:
-            yield {**_CONSTANT, **dict(zip(names, row, strict=True))}
-
-    def counts(self, run_id: str, pairs: Collection[str] | None = None) -> dict[str, int]:
+    def counts(self, run_id: str, units: Collection[str] | None = None) -> dict[str, int]:
         """Requests of a run by the status of their verdict; `pending` has none yet."""
-        wanted = None if pairs is None else set(pairs)
-        seen: dict[str, str] = {}
-        for pair, key, status in self.store.conn.execute(
-            "SELECT i.pair, i.request, coalesce(v.status, 'pending') FROM judge_item i"
-            " LEFT JOIN verdict v ON v.request = i.request WHERE i.run = ?",
-            (run_id,),
-        ):
-            if wanted is None or pair in wanted:
-                seen[key] = status
-        return _tally(seen.values())
+        return readings.request_counts(self.store, run_id, units)
 
-    def pair_counts(self, run_id: str, pairs: Collection[str] | None = None) -> dict[str, int]:
-        """Pair verdicts of a run by what they are: an outcome, or outcome and reason."""
-        wanted = None if pairs is None else set(pairs)
-        return _tally(
-            ":".join(part for part in (outcome or status, reason) if part)
-            for pair, status, outcome, reason in self.store.conn.execute(
-                "SELECT pair, status, outcome, reason FROM pair_verdict WHERE run = ?", (run_id,)
-            )
-            if wanted is None or pair in wanted
-        )
+    def judgment_counts(self, run_id: str, units: Collection[str] | None = None) -> dict[str, int]:
+        """A run's judgments by what they are."""
+        return readings.judgment_counts(self.store, run_id, units)
 
-    def transcript(self, pair_id: str) -> list[dict[str, Any]]:
-        """Every call made for a pair: what was asked, the raw reply, what was read in it."""
-        rows = self.store.conn.execute(
-            'SELECT r.name AS run, i.turn, i.dimension, i.order_shown AS "order",'
-            " i.replicate, q.key AS request, json_extract(q.body, '$.messages') AS messages,"
-            " a.started_at, a.latency_ms, a.status AS call, a.http_status, a.raw,"
-            " a.served_model, a.error_class, a.error_text,"
-            " v.status, v.choice, v.detail FROM judge_item i"
-            " JOIN judge_run r ON r.id = i.run JOIN judge_request q ON q.key = i.request"
-            " JOIN judge_attempt a ON a.request = q.key"
-            " LEFT JOIN verdict v ON v.attempt = a.id"
-            " WHERE i.pair = ? ORDER BY r.created_at, i.id, a.id",
-            (pair_id,),
-        )
-        names = [column[0] for column in rows.description]
-        found = [dict(zip(names, row, strict=True)) for row in rows]
-        for entry in found:
-            entry["messages"] = json.loads(entry["messages"])
-            entry["raw"] = None if entry["raw"] is None else json.loads(entry["raw"])
-        return found
+    def transcript(self, unit_id: str) -> list[dict[str, Any]]:
+        """Every call made for a pair or an answer."""
+        return readings.transcript(self.store, unit_id)
 
 
-_CONSTANT: dict[str, Any] = {
-    "subject": "pair",
-    "source_kind": "judge",
-    "rater_group": "",
-    "layer": "vote",
-    "purpose": "estimation",
-    "inclusion_probability": None,
-    "strength": None,
-    "protocol": "",
-}
-_RUN_SQL = (
-    "SELECT id, name, kind, state, requested_model, endpoint, fingerprint, created_at,"
-    " finished_at, manifest FROM judge_run"
-)
-_Unit = tuple[str, str, int, str, int]
-"""Run, pair, turn, dimension, replicate: what one pair verdict is about."""
+_AMONG = "coalesce(i.pair, i.answer) IN (SELECT value FROM json_each(?))"
+"""SQL: an item `i` is about one of the units in a JSON list."""
 
 
 def _open(retry_failed: bool) -> str:
@@ -438,168 +219,15 @@ def _open(retry_failed: bool) -> str:
     )
 
 
-def add_pair_verdict(conn: sqlite3.Connection, unit: _Unit, verdict: PairVerdict) -> None:
-    """Write or replace one pair verdict inside the caller's transaction."""
-    conn.execute(
-        "INSERT INTO pair_verdict"
-        " (run, pair, turn, dimension, replicate, status, outcome, reason, orders)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (run, pair, turn, dimension, replicate) DO UPDATE SET"
-        " status = excluded.status, outcome = excluded.outcome, reason = excluded.reason,"
-        " orders = excluded.orders",
-        (*unit, verdict.status, verdict.outcome, verdict.reason, verdict.orders),
-    )
+def _plain(offered: Any) -> Any:
+    """What was offered as JSON takes it."""
+    return offered if isinstance(offered, dict) else list(offered)
 
 
-def _record(conn: sqlite3.Connection, run_id: str, ended: Ended) -> Parsed:
-    call, key = ended.call, ended.key
-    attempt = _insert_attempt(conn, run_id, key, call)
-    parsed = _parsed(conn, key, call.status, call.raw, call.error_class)
-    if call.status in NO_REPLY and (not ended.final or _has_reply(conn, key)):
-        return parsed
-    _put_verdict(conn, key, attempt, parsed)
-    for unit in _units(conn, key):
-        _derive(conn, unit)
-    return parsed
-
-
-def _derive(conn: sqlite3.Connection, unit: _Unit) -> None:
-    """The pair verdict of a unit, once both of its orders have a verdict."""
-    rows = conn.execute(
-        "SELECT i.order_shown, v.status, v.choice FROM judge_item i"
-        " JOIN verdict v ON v.request = i.request WHERE i.run = ? AND i.pair = ?"
-        " AND i.turn = ? AND i.dimension = ? AND i.replicate = ? AND i.subject = 'pair'",
-        unit,
-    ).fetchall()
-    verdicts = {
-        order: Verdict.of(Status(status), Choice(choice) if choice else None, Order(order))
-        for order, status, choice in rows
-    }
-    if len(verdicts) == 2:
-        add_pair_verdict(conn, unit, combine(verdicts["ab"], verdicts["ba"]))
-
-
-def _units(conn: sqlite3.Connection, key: str) -> list[_Unit]:
-    """Everything, in any run, that a request's answer is for."""
-    return conn.execute(
-        "SELECT DISTINCT run, pair, turn, dimension, replicate FROM judge_item"
-        " WHERE request = ? AND subject = 'pair'",
-        (key,),
-    ).fetchall()
-
-
-def _insert_attempt(conn: sqlite3.Connection, run_id: str, key: str, call: Reply) -> int:
-    inserted = conn.execute(
-        "INSERT INTO judge_attempt (run, request, started_at, finished_at, status, http_status,"
-        " raw, served_model, system_fingerprint, prompt_tokens, completion_tokens, latency_ms,"
-        " error_class, error_text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            run_id,
-            key,
-            call.started_at,
-            call.finished_at,
-            "reply" if call.status is Status.OK else call.status,
-            call.http_status,
-            call.raw,
-            _text(call.served_model),
-            _text(call.system_fingerprint),
-            call.prompt_tokens,
-            call.completion_tokens,
-            call.latency_ms,
-            _text(call.error_class),
-            _text(call.error_text),
-        ),
-    )
-    return int(inserted.lastrowid or 0)
-
-
-def _text(value: str | None) -> str | None:
-    """An endpoint's own words; half of a surrogate pair, which SQLite refuses, becomes U+FFFD."""
-    if value is None:
-        return None
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _put_verdict(conn: sqlite3.Connection, key: str, attempt: int | None, parsed: Parsed) -> None:
-    conn.execute(
-        "INSERT INTO verdict (request, attempt, status, choice, detail, parser)"
-        " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (request) DO UPDATE SET"
-        " attempt = excluded.attempt, status = excluded.status, choice = excluded.choice,"
-        " detail = excluded.detail, parser = excluded.parser",
-        (key, attempt, parsed.status, parsed.choice, parsed.detail, PARSER_VERSION),
-    )
-
-
-def _parsed(
-    conn: sqlite3.Connection, key: str, call: Status, raw: str | None, error: str | None
-) -> Parsed:
-    """What a call says: its reply's text, or its own failure."""
-    if call is not Status.OK:
-        return Parsed(call, detail=error or "")
-    offered, form = conn.execute(
-        "SELECT offered, json_extract(body, '$.response_format.type') FROM judge_request"
-        " WHERE key = ?",
-        (key,),
-    ).fetchone()
-    as_json = form == "json_schema"
-    return parse_reply(json.loads(raw or "null"), json.loads(offered), as_json=as_json)
-
-
-def _call_status(stored: str) -> Status:
-    return Status.OK if stored == "reply" else Status(stored)
-
-
-def _has_reply(conn: sqlite3.Connection, key: str) -> bool:
-    row = conn.execute("SELECT status FROM verdict WHERE request = ?", (key,)).fetchone()
-    return row is not None and row[0] not in NO_REPLY
-
-
-def _free_name(conn: sqlite3.Connection, name: str, model: str, fingerprint: str) -> str:
-    """The name asked for; without one the model's, told apart if it is taken."""
-    wanted = name or model
-    taken = {row[0] for row in conn.execute("SELECT name FROM judge_run")}
-    if wanted not in taken:
-        return wanted
-    if name:
-        raise UsageError(
-            f"run name {name!r}: another judge run has it (other settings or endpoint);"
-            " choose another name"
-        )
-    short = f"{model} {fingerprint[:8]}"
-    return short if short not in taken else f"{short} {len(taken) + 1}"
-
-
-def _is_named(conn: sqlite3.Connection, run_id: str, name: str) -> bool:
-    return bool(
-        conn.execute("SELECT 1 FROM judge_run WHERE id = ? AND name = ?", (run_id, name)).fetchone()
-    )
-
-
-def _distinct(conn: sqlite3.Connection, run_id: str, column: str) -> list[str]:
-    rows = conn.execute(
-        f"SELECT DISTINCT {column} FROM judge_attempt WHERE run = ? AND {column} IS NOT NULL"
-        " ORDER BY 1",
-        (run_id,),
-    )
-    return [row[0] for row in rows]
-
-
-def _run(row: tuple[Any, ...]) -> Run:
-    fields = dict(zip(Run.__slots__, row, strict=True))
-    return Run(**{**fields, "manifest": json.loads(fields["manifest"])})
-
-
-def _pieces(ids: Sequence[str], size: int = 50) -> Iterator[Sequence[str]]:
+def _pieces(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:
     for start in range(0, len(ids), size):
         yield ids[start : start + size]
 
 
 def _marks(values: Sequence[str]) -> str:
     return ", ".join("?" * len(values))
-
-
-def _tally(values: Iterable[str]) -> dict[str, int]:
-    counted: dict[str, int] = {}
-    for value in values:
-        counted[value] = counted.get(value, 0) + 1
-    return dict(sorted(counted.items()))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from annotate.records import Status
 
-from .parse import Parsed
+from .item import Ending
 from .replies import Next, Reply
 
 
@@ -16,7 +16,8 @@ class RunSummary:
     """What a run did and what its plan holds now.
 
     `calls` are HTTP calls of this start, retries included; `cached` requests needed none.
-    `statuses` counts the plan's requests, `pair_verdicts` its pairs × turns × dimensions.
+    `statuses` counts the plan's requests, `judgments` what they came to (a pair's two orders
+    are one judgment).
     Tokens are sums over calls that told them; `tokens_unknown` calls did not.
     `usd` is what the run has cost over all its starts (None: unknown price); calls that
     did not tell count with the most they can have used.
@@ -29,7 +30,7 @@ class RunSummary:
     cached: int
     calls: int
     statuses: Mapping[str, int]
-    pair_verdicts: Mapping[str, int]
+    judgments: Mapping[str, int]
     prompt_tokens: int
     completion_tokens: int
     tokens_unknown: int
@@ -65,8 +66,8 @@ class Tally:
         elif reply.next is Next.GIVE_UP:
             self.rejected += 1
 
-    def end(self, parsed: Parsed) -> None:
+    def end(self, ending: Ending) -> None:
         """A request has come to its end."""
         self.done += 1
-        if parsed.status is not Status.OK:
-            self.failed[parsed.status] = self.failed.get(parsed.status, 0) + 1
+        if ending.status is not Status.OK:
+            self.failed[ending.status] = self.failed.get(ending.status, 0) + 1

@@ -16,19 +16,19 @@ from annotate.readers import Problem
 from annotate.records import Game, Label, Outcome, Status
 from annotate.store import Store
 
-from .store import VerdictStore, add_pair_verdict
+from .ledger import add_answer_verdict, add_pair_verdict
+from .modes import Mode
+from .store import VerdictStore
 from .verdicts import PairVerdict, Verdict, combine
 
 REPLICATE = 1
-GRADE = "grade"
-"""The mode of a run that holds grades."""
 
 
 def verdict_sink(store: Store) -> VerdictSink:
     """What `annotate.importer` hands judges' labels and grades to: one answer each, in order."""
 
     def sink(bound: Sequence[Bound]) -> list[Added | Problem]:
-        verdicts, runs = VerdictStore(store), dict[tuple[str, bool], str]()
+        verdicts, runs = VerdictStore(store), dict[tuple[str, Mode], str]()
         done: list[Added | Problem] = []
         with store.write() as conn:
             for one in bound:
@@ -47,33 +47,16 @@ def verdict_sink(store: Store) -> VerdictSink:
 
 
 def _run(
-    conn: sqlite3.Connection,
-    verdicts: VerdictStore,
-    one: Bound,
-    runs: dict[tuple[str, bool], str],
+    conn: sqlite3.Connection, verdicts: VerdictStore, one: Bound, runs: dict[tuple[str, Mode], str]
 ) -> str:
     """The imported run of a judge; its grades are a run of their own, which has one mode."""
-    graded = isinstance(one, BoundGrade)
-    name = one.grade.source_id if isinstance(one, BoundGrade) else one.label.source_id
-    if (name, graded) not in runs:
-        run_id = verdicts.import_run(conn, name)
-        if graded and _has_pairs(conn, run_id):
-            run_id = verdicts.import_run(conn, f"{name} (grades)")
-        if graded:
-            conn.execute("UPDATE judge_run SET mode = ? WHERE id = ?", (GRADE, run_id))
-        elif _mode(conn, run_id) == GRADE:
-            run_id = verdicts.import_run(conn, f"{name} (pairs)")
-        runs[name, graded] = run_id
-    return runs[name, graded]
-
-
-def _has_pairs(conn: sqlite3.Connection, run_id: str) -> bool:
-    row = conn.execute("SELECT 1 FROM pair_verdict WHERE run = ? LIMIT 1", (run_id,)).fetchone()
-    return row is not None
-
-
-def _mode(conn: sqlite3.Connection, run_id: str) -> str:
-    return str(conn.execute("SELECT mode FROM judge_run WHERE id = ?", (run_id,)).fetchone()[0])
+    if isinstance(one, BoundGrade):
+        key = (one.grade.source_id, Mode.GRADE)
+    else:
+        key = (one.label.source_id, Mode.PAIRWISE)
+    if key not in runs:
+        runs[key] = verdicts.import_run(conn, *key)
+    return runs[key]
 
 
 def _add_label(conn: sqlite3.Connection, run_id: str, bound: BoundLabel) -> Added | Problem:
@@ -144,12 +127,7 @@ def _add_grade(conn: sqlite3.Connection, run_id: str, bound: BoundGrade) -> Adde
         unit,
     ).fetchone()
     if old is None:
-        conn.execute(
-            "INSERT INTO answer_verdict"
-            " (run, answer, turn, dimension, replicate, status, grade, reason)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (*unit, grade.status, grade.grade, grade.reason),
-        )
+        add_answer_verdict(conn, unit, grade.status, grade.grade, None, grade.reason)
         return Added.NEW
     if old == (grade.status, grade.grade):
         return Added.MERGED

@@ -14,6 +14,7 @@ from .base import Read, Where
 from .fastchat import read_answers, read_pair_judgments, read_questions, read_references
 from .grades import read_mtbench101_grades, read_single_grades
 from .labels import read_labels
+from .mtbench101 import read_dialogues
 from .pairs import read_pairs
 
 Reader = Callable[[Path, str, str], Iterator[Read]]
@@ -45,6 +46,7 @@ class Source:
 
 PLAIN: dict[str, tuple[Reader | None, int, str]] = {
     "questions": (read_questions, 0, ""),
+    "MT-Bench-101 dialogues": (read_dialogues, 0, ""),
     "pairs": (read_pairs, 1, ""),
     "model answers": (read_answers, 1, ""),
     "references": (read_references, 2, ""),
@@ -114,6 +116,8 @@ def _by_fields(path: Path, first: dict[str, Any]) -> tuple[str, str]:
         return "single-answer grades", ""
     if {"task", "multi_id", "turn_id", "score"} <= fields:
         return "MT-Bench-101 grades", ""
+    if {"task", "history"} <= fields:
+        return "MT-Bench-101 dialogues", ""
     if {"answer_a", "answer_b"} & fields:
         return "pairs", ""
     if {"model_a", "model_b", "winner"} <= fields:
@@ -125,7 +129,8 @@ def _by_fields(path: Path, first: dict[str, Any]) -> tuple[str, str]:
     shown = ", ".join(sorted(fields)[:8])
     return "other", (
         f"unknown kind (its first record has: {shown}); expected FastChat questions, answers,"
-        " references or judgments, labels with model_a/model_b/winner, or Evenhand pairs"
+        " references or judgments, MT-Bench-101 dialogues, labels with model_a/model_b/winner, or"
+        " Evenhand pairs"
     )
 
 

@@ -61,13 +61,13 @@ def read_single_grades(path: Path, name: str, benchmark: str) -> Iterator[Read]:
 
 
 def read_mtbench101_grades(path: Path, name: str, benchmark: str) -> Iterator[Read]:
-    """MT-Bench-101's grades, per turn; a dialogue is named by its task and number."""
+    """MT-Bench-101's grades, per turn of the dialogue `multi_id`."""
     for item in _lines(TaskGradeLine, path, name):
         if isinstance(item, Problem):
             yield item
             continue
         where, line = item
-        key = QuestionKey(benchmark, f"{line.task}-{line.multi_id}")
+        key = QuestionKey(benchmark, line.multi_id)
         source = f"{judge_name(line.judge)}/{MTBENCH101}"
         about = (key, line.model, line.turn_id, MTBENCH101, source)
         yield _grade(where, about, line.score, failure(None, line.judgement))

@@ -131,6 +131,7 @@
     const rows = find(".eh-rows");
     if (next.from === 1) rows.replaceChildren();
     for (const row of next.rows) rows.append(rowNode(row, next));
+    for (const node of rows.querySelectorAll("[data-t]")) node.textContent = t(node.dataset.t);
     root.dataset.state = "rate";
     root.dataset.screen = next.screen;
     root.dataset.ready = "";
@@ -147,11 +148,12 @@
   }
 
   function rowNode(row, next) {
+    const asked = "left" in row; // else the question gives the reply: context, nothing to compare
     return el("section", { class: "eh-row", "data-turn": row.turn },
       el("div", { class: "eh-prompt" },
-        el("p", { class: "eh-label" }, next.turns > 1 ? t("turn_of", { turn: row.turn, turns: next.turns }) : t("prompt")),
+        el("p", { class: "eh-label" }, next.turns > 1 ? t(asked ? "turn_of" : "turn_given", { turn: row.turn, turns: next.turns }) : t("prompt")),
         el("div", { class: "eh-text", html: row.prompt })),
-      el("div", { class: "eh-sides" }, ...["left", "right"].map((side) =>
+      !asked ? null : el("div", { class: "eh-sides" }, ...["left", "right"].map((side) =>
         el("article", { class: "eh-answer", "data-side": side, "aria-label": t(`answer_${side}`) },
           el("div", { class: "eh-head", "aria-hidden": "true" }, el("span", { class: "eh-letter" }, t(`answer_${side}`))),
           el("div", { class: "eh-text eh-formatted", html: row[side] }),

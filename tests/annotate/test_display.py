@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html.parser import HTMLParser
+from importlib import resources
 from itertools import product
 
 import pytest
@@ -15,6 +17,7 @@ from annotate.display import (
     MARKDOWN_LIMIT,
     plain_needed,
     render_markdown,
+    render_prompt,
     render_turn,
 )
 from annotate.records import Message
@@ -26,6 +29,7 @@ TAGS = {
 }  # fmt: skip
 ATTRIBUTES = {
     "dir": r"auto|ltr",
+    "data-t": r"given_[a-z]+",
     "class": r"eh-[a-z]+|( ?hl-[\w-]+)+",
     "start": r"\d+",
     "value": r"\d+",
@@ -124,6 +128,28 @@ def test_missing_and_empty_are_told_apart() -> None:
 def test_roles_other_than_the_two_are_named_and_escaped() -> None:
     html = render_turn((Message("<tool>", "42"), Message("assistant", "so 42")))
     assert lines(seen(html)) == ["<tool>", "42", "so 42"]
+
+
+def test_a_given_reply_stands_in_a_frame_that_names_it() -> None:
+    """Its words come from the page's strings; a turn without one is shown as ever."""
+    ask, reply = Message("user", "And?"), Message("assistant", "**So.**")
+    ordinary = (Message("system", "Be brief."), ask)
+    assert render_prompt(ordinary, first=False) == render_turn(ordinary)
+    assert render_prompt(()) == render_turn(())
+    frames = {
+        (ask, reply): ("given_reply", "given_reply"),
+        (reply, ask): ("given_reply", "given_instead"),
+        (ask, reply, ask): ("given_reply", "given_reply"),
+    }
+    for turn, words in frames.items():
+        for first, expected in zip((True, False), words, strict=True):
+            html = render_prompt(turn, first=first)
+            assert re.findall(r'class="eh-given"><span class="eh-role" data-t="(\w+)"', html) == [
+                expected
+            ]
+            assert lines(seen(html)) == ["And?" if m is ask else "So." for m in turn]
+    strings = json.loads(resources.files("annotate").joinpath("strings/en.json").read_text("utf-8"))
+    assert {"given_reply", "given_instead"} <= set(strings)
 
 
 @pytest.mark.parametrize(

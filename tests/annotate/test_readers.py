@@ -309,7 +309,7 @@ def test_a_grade_of_mtbench101_belongs_to_its_task(tmp_path: Path) -> None:
     lines = [line, line | {"score": -1, "judgement": "No."}, line | {"turn_id": "two"}]
     found = read(write_lines(tmp_path / "j.jsonl", lines))
     one, failed = grades(found)
-    assert (one.key.question_id, one.turn, one.dimension) == ("CM-7", 2, "mtbench101")
+    assert (one.key.question_id, one.turn, one.dimension) == ("7", 2, "mtbench101")
     assert (one.source_id, one.grade) == ("gpt-4/mtbench101", 9)
     assert (failed.grade, failed.status) == (None, Status.UNPARSEABLE)
     (problem,) = problems(found)

@@ -200,3 +200,10 @@ def test_a_turn_that_ends_with_a_given_reply_is_not_asked(
     question = Question(KEY, turns=turns)
     assert asked_turns(question) == asked
     assert has_golden_context(question) is golden
+
+
+def test_nothing_is_to_be_said_to_a_turn_that_is_not_asked() -> None:
+    question = Question(KEY, turns=((ASK, GIVEN), (ASK,), (GIVEN, ASK)))
+    silent = Answer(KEY, "alder", assistant_turns([None, " ", "Yes."]))
+    assert empty_turns(silent) == [1, 2]
+    assert empty_turns(silent, question) == [2]

@@ -175,7 +175,7 @@ def test_a_reply_cut_twice_is_truncated_and_stays_so(study: Store, text: str) ->
         again = run(study, settings(endpoint.base_url, limit=1))
         retried = run(study, settings(endpoint.base_url, limit=1, retry_failed=True))
     assert summary.statuses == {"truncated": 2}
-    assert summary.pair_verdicts == {"incomplete:truncated": 1}
+    assert summary.judgments == {"incomplete:truncated": 1}
     assert (again.calls, retried.calls) == (0, 2)
 
 
@@ -192,7 +192,9 @@ def test_a_kill_between_the_two_attempts_loses_only_the_second(study: Store) -> 
             conn.execute("DROP TRIGGER judge_attempt_never_deleted")
             conn.execute("DELETE FROM judge_attempt WHERE id NOT IN (SELECT attempt FROM verdict)")
         pairs = [row[0] for row in study.conn.execute("SELECT DISTINCT pair FROM judge_item")]
-        waiting = [item for piece in verdicts.pending(run_id, pairs) for item in piece]
+        waiting = [
+            item for piece in verdicts.pending(verdicts.open_keys(run_id, pairs)) for item in piece
+        ]
         assert [item.doubled for item in waiting] == [True, True]
         again = run(study, settings(endpoint.base_url, limit=1))
     assert (again.calls, again.statuses) == (2, {"ok": 2})

@@ -67,7 +67,7 @@ def test_skipped_pairs_are_counted_and_have_no_value(study: Store) -> None:
         summary = run(study, settings(endpoint.base_url, cap_tokens=10))
         assert endpoint.total == 0
     assert summary.statuses == {"skipped_budget": 40}
-    assert summary.pair_verdicts == {"incomplete:skipped_budget": 20}
+    assert summary.judgments == {"incomplete:skipped_budget": 20}
     assert [row["value"] for row in VerdictStore(study).judgments()] == [None] * 20
 
 

@@ -5,11 +5,21 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from annotate.library import StoredPair
-from annotate.records import Answer, Question, QuestionKey, assistant_turns, user_turns
+from annotate.records import (
+    Answer,
+    Question,
+    QuestionKey,
+    Subject,
+    assistant_turns,
+    user_turns,
+)
+from annotate.store import Store
 from judge import plan
+from judge.modes import Mode
 from judge.plan import PlanSpec, request_key
+from judge.preflight import preflight
 from judge.prompt import load, prompt_from_toml
+from judge.units import Unit, chunks, unit_ids
 from tests.judge.study import make_study
 
 KEY = QuestionKey("bench", "q1")
@@ -21,14 +31,13 @@ GOLDEN_PROMPT = prompt_from_toml(
 )
 
 
-def pair(turns: int = 2, *, a: list[str | None] | None = None) -> StoredPair:
+def pair(turns: int = 2, *, a: list[str | None] | None = None) -> Unit:
     asked = [f"Ask {n}" for n in range(1, turns + 1)]
-    return StoredPair(
+    return Unit(
         id="00000000-0000-8000-8000-000000000001",
         question=Question(KEY, "", user_turns(asked)),
-        a=Answer(KEY, "alder", assistant_turns(a or [f"α{n}" for n in range(1, turns + 1)])),
-        b=Answer(KEY, "birch", assistant_turns([f"b{n}" for n in range(1, turns + 1)])),
-        draw_order=1,
+        first=Answer(KEY, "alder", assistant_turns(a or [f"α{n}" for n in range(1, turns + 1)])),
+        second=Answer(KEY, "birch", assistant_turns([f"b{n}" for n in range(1, turns + 1)])),
     )
 
 
@@ -41,6 +50,11 @@ def spec(**changes: object) -> PlanSpec:
         **changes,
     }
     return PlanSpec(**values)  # type: ignore[arg-type]
+
+
+def planned(store: Store, ids: list[str]) -> list[plan.Request]:
+    pieces = chunks(store, Subject.PAIR, ids)
+    return [request for piece in plan.plan(pieces, spec()) for request in piece]
 
 
 def test_golden_request() -> None:
@@ -56,11 +70,17 @@ def test_golden_request() -> None:
 
 def test_shipped_prompts_have_not_changed_under_their_version() -> None:
     """Another wording needs another version; the hash is in every fingerprint."""
-    hashes = {d: load(d).hash[:16] for d in ("harmlessness", "helpfulness", "overall")}
-    assert hashes == {
-        "harmlessness": "e301911e711c42af",
-        "helpfulness": "b1c0b392d0e8b284",
-        "overall": "9e0202f24d1f4996",
+    asked = [
+        ("overall", Mode.PAIRWISE),
+        ("overall", Mode.GRADE),
+        ("mtbench101", Mode.GRADE),
+        ("harm", Mode.HARM),
+    ]
+    assert {d + "/" + mode: load(d, mode).hash[:16] for d, mode in asked} == {
+        "overall/pairwise": "c5b09a1fd64d43be",
+        "overall/grade": "3d1796063ba00808",
+        "mtbench101/grade": "544fcfe60f7a9aaa",
+        "harm/harm": "daf097debc2edec6",
     }
 
 
@@ -84,27 +104,27 @@ def test_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         store = make_study(tmp_path / name, 60, models=("alder", "birch", "cedar"))
-        ids = plan.pair_ids(store)
+        ids = unit_ids(store, Subject.PAIR)
         # The draw order is the study's own; the bytes of each pair's requests are not.
-        bodies.append(sorted(r.body for piece in plan.plan(store, ids, spec()) for r in piece))
-        again = [r for piece in plan.plan(store, ids, spec()) for r in piece]
-        assert again == [r for piece in plan.plan(store, ids, spec()) for r in piece]
+        bodies.append(sorted(r.body for r in planned(store, ids)))
+        again = planned(store, ids)
+        assert again == planned(store, ids)
         assert len(again) == 60 * 3 * 2
-        assert list(dict.fromkeys(r.pair for r in again)) == ids
+        assert list(dict.fromkeys(r.unit for r in again)) == ids
         store.close()
     assert bodies[0] == bodies[1]
 
 
 def test_limit_is_the_beginning_of_the_plan(tmp_path: Path) -> None:
     store = make_study(tmp_path, 20)
-    assert plan.pair_ids(store, 7) == plan.pair_ids(store)[:7]
+    assert unit_ids(store, Subject.PAIR, 7) == unit_ids(store, Subject.PAIR)[:7]
     store.close()
 
 
 def test_preflight_lists_everything_at_once() -> None:
-    gone = StoredPair("id", Question(KEY), pair().a, pair().b, 1)
-    found = plan.preflight([pair(a=["x", None]), pair(a=["", "  "]), gone, pair()])
-    assert found.pairs == 4
+    gone = Unit("id", Question(KEY), pair().first, pair().second)
+    found = preflight([pair(a=["x", None]), pair(a=["", "  "]), gone, pair()], spec())
+    assert found.units == 4
     assert found.errors == (
         "bench question q1 (alder / birch), turn 2: alder has no answer; import the complete"
         " answer file or exclude the pair",
@@ -117,6 +137,6 @@ def test_preflight_lists_everything_at_once() -> None:
 
 
 def test_surplus_turns_are_warned_of() -> None:
-    found = plan.preflight([pair(1, a=["x", "y"])])
+    found = preflight([pair(1, a=["x", "y"])], spec())
     assert found.errors == ()
     assert "has 2 turns, the question 1" in found.warnings[0]

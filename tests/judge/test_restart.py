@@ -88,7 +88,7 @@ def test_kill_9_in_mid_run_then_resume(tmp_path: Path) -> None:
     assert summary.calls == 60 - len(before)
     assert {_stored(body) for body in repeated}.isdisjoint(before)
     assert twice <= CONCURRENCY
-    assert summary.pair_verdicts == {"tie:inconsistent": 30}
+    assert summary.judgments == {"tie:inconsistent": 30}
     store.close()
 
 

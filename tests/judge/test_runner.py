@@ -50,7 +50,7 @@ def test_always_first_judge_gives_only_inconsistent_ties(study: Store) -> None:
         summary = run(study, settings(endpoint.base_url))
     assert (summary.planned, summary.calls, summary.state) == (4, 4, "done")
     assert summary.statuses == {"ok": 4}
-    assert summary.pair_verdicts == {"tie:inconsistent": 2}
+    assert summary.judgments == {"tie:inconsistent": 2}
     choices = study.conn.execute("SELECT DISTINCT choice FROM verdict").fetchall()
     assert choices == [("left",)]
 
@@ -62,7 +62,7 @@ def test_a_judge_that_knows_the_answer_is_consistent(study: Store) -> None:
 
     with FakeEndpoint(prefers_alder) as endpoint:
         summary = run(study, settings(endpoint.base_url))
-    assert summary.pair_verdicts == {"a": 2}
+    assert summary.judgments == {"a": 2}
 
 
 def test_second_run_makes_no_call(study: Store) -> None:
@@ -72,7 +72,7 @@ def test_second_run_makes_no_call(study: Store) -> None:
         again = run(study, settings(endpoint.base_url))
         assert endpoint.total == 4
     assert (again.calls, again.cached, again.planned) == (0, 4, 4)
-    assert again.pair_verdicts == {"tie": 2}
+    assert again.judgments == {"tie": 2}
     assert len(VerdictStore(study).runs()) == 1
 
 
@@ -87,7 +87,7 @@ def test_another_run_with_the_same_requests_makes_no_call(study: Store) -> None:
     names = [r.name for r in VerdictStore(study).runs()]
     assert names[0] == "fake-model"
     assert names[1].startswith("fake-model ")
-    assert summary.pair_verdicts == {"tie:inconsistent": 4}
+    assert summary.judgments == {"tie:inconsistent": 4}
 
 
 def test_limit_takes_the_first_pairs_and_a_larger_one_goes_on(study: Store) -> None:
@@ -141,7 +141,7 @@ def test_a_useless_reply_is_a_status_and_never_a_tie(
         summary = run(study, settings(endpoint.base_url))
         assert endpoint.total == 4
     assert summary.statuses == {status: 4}
-    assert summary.pair_verdicts == {f"incomplete:{status}": 2}
+    assert summary.judgments == {f"incomplete:{status}": 2}
     values = [row["value"] for row in VerdictStore(study).judgments()]
     assert values == [None, None]
 
@@ -188,7 +188,7 @@ def test_calls_without_a_reply_are_asked_again(study: Store) -> None:
     with FakeEndpoint(first_question_fails) as endpoint:
         summary = run(study, settings(endpoint.base_url, attempts=2))
         assert summary.statuses == {"api_error": 2, "ok": 2}
-        assert summary.pair_verdicts == {"incomplete:api_error": 1, "tie:inconsistent": 1}
+        assert summary.judgments == {"incomplete:api_error": 1, "tie:inconsistent": 1}
         assert endpoint.total == 2 * 2 + 2
         endpoint.script = always(OK)
         again = run(study, settings(endpoint.base_url, attempts=2))
@@ -383,7 +383,7 @@ def test_identical_answers_share_one_request(tmp_path: Path) -> None:
         assert endpoint.total == 1
     store.close()
     assert summary.planned == 1
-    assert summary.pair_verdicts == {"tie": 1}
+    assert summary.judgments == {"tie": 1}
 
 
 def test_a_request_in_flight_is_not_sent_again_for_another_pair(tmp_path: Path) -> None:
@@ -393,7 +393,7 @@ def test_a_request_in_flight_is_not_sent_again_for_another_pair(tmp_path: Path) 
         summary = run(store, settings(endpoint.base_url))
         assert endpoint.total == 1
     store.close()
-    assert summary.pair_verdicts == {"tie": 66}
+    assert summary.judgments == {"tie": 66}
 
 
 def test_concurrency_is_the_setting_and_no_more(tmp_path: Path) -> None:
@@ -450,7 +450,7 @@ def test_manifest_says_what_defines_the_run(study: Store) -> None:
     assert stored.manifest["served_fingerprints"] == ["fp_fake"]
     assert stored.manifest["sampling"] == {"temperature": 0.0, "max_tokens": 32, "seed": 0}
     assert stored.manifest["aggregation"] == "both-orders-1"
-    assert stored.manifest["parser"] == "tag-2 json-1"
+    assert stored.manifest["parser"] == "tag-2 json-1 grade-1 harm-1"
     assert set(stored.manifest["versions"]) == {"evenhand", "openai", "python"}
     assert stored.manifest["prompts"][0]["id"] == "evenhand-pairwise-harmlessness"
     assert len(stored.manifest["data_digest"]) == 64

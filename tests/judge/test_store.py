@@ -12,13 +12,16 @@ import pytest
 from annotate.errors import StoreNewer
 from annotate.records import (
     Status,
+    Subject,
 )
 from annotate.store import Store
 from judge import plan
 from judge.plan import PlanSpec, Request
 from judge.prompt import load
 from judge.replies import Next, Reply
-from judge.store import Run, VerdictStore
+from judge.runs import Run
+from judge.store import VerdictStore
+from judge.units import chunks, unit_ids
 from tests.judge.study import make_study
 
 AT = "2026-01-01T00:00:00.000Z"
@@ -46,7 +49,8 @@ def planned(store: Store, fingerprint: str = "f" * 64) -> tuple[VerdictStore, Ru
         model="m", endpoint="http://e", fingerprint=fingerprint, manifest={}, name=""
     )
     spec = PlanSpec("http://e", "m", (load("overall"),))
-    requests = [r for piece in plan.plan(store, plan.pair_ids(store), spec) for r in piece]
+    pieces = chunks(store, Subject.PAIR, unit_ids(store, Subject.PAIR))
+    requests = [r for piece in plan.plan(pieces, spec) for r in piece]
     verdicts.register(run.id, requests)
     return verdicts, run, requests
 
@@ -78,8 +82,8 @@ def test_a_later_run_takes_over_verdicts_when_it_registers(study: Store) -> None
     _, later, _ = planned(study, "e" * 64)
     assert later.id != run.id
     assert verdicts.counts(later.id) == {"ok": 2}
-    assert verdicts.pair_counts(later.id) == {"tie": 1}
-    assert [p for piece in verdicts.pending(later.id, [ab.pair]) for p in piece] == []
+    assert verdicts.judgment_counts(later.id) == {"tie": 1}
+    assert verdicts.open_keys(later.id, [ab.unit]) == []
 
 
 def test_verdicts_are_derived_again_from_raw_replies(study: Store) -> None:
@@ -120,7 +124,7 @@ def test_the_schema_refuses_a_failure_with_a_value(study: Store, values: str) ->
     with pytest.raises(sqlite3.IntegrityError, match="CHECK"):
         study.conn.execute(
             f"INSERT INTO pair_verdict VALUES (?, ?, 1, 'overall', 1, {values}, 'both')",
-            (run.id, ab.pair),
+            (run.id, ab.unit),
         )
 
 
@@ -141,7 +145,7 @@ def test_tidy_rows(study: Store) -> None:
     verdicts.record_attempt(run.id, ba.key, said("[[A]]"), final=True)
     assert list(verdicts.judgments()) == [
         {
-            "unit_id": ab.pair,
+            "unit_id": ab.unit,
             "subject": "pair",
             "question_id": "1",
             "category": "writing",
@@ -172,7 +176,7 @@ def test_transcript_shows_what_was_asked_and_answered(study: Store) -> None:
     verdicts, run, (ab, _ba) = planned(study)
     verdicts.record_attempt(run.id, ab.key, NO_REPLY, final=False)
     verdicts.record_attempt(run.id, ab.key, said("[[B]]"), final=True)
-    failed, answered = verdicts.transcript(ab.pair)
+    failed, answered = verdicts.transcript(ab.unit)
     assert (failed["call"], failed["raw"], failed["status"]) == ("timeout", None, None)
     assert (answered["status"], answered["choice"], answered["order"]) == ("ok", "right", "ab")
     assert answered["raw"]["choices"][0]["message"]["content"] == "[[B]]"

@@ -1,0 +1,122 @@
+"""How an endpoint is called: what judging and answering have in common."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import Any
+from urllib.parse import urlsplit
+
+from annotate.errors import UsageError
+
+from .prices import Price
+
+HOW_TO_PRICE = 'write it into study.toml: [judge.prices."MODEL"] input = … output = …'
+"""What to do about an unknown price."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallSettings:
+    """The endpoint, the model, and how hard it may be asked; checked when made.
+
+    `endpoint` names the endpoint in keys and manifests when its URL changes from start
+    to start (the local model); by default it is the URL without credentials and query.
+    `concurrency` is the most calls at once, `rpm` and `tpm` the requests and tokens a minute.
+    `cap_usd` and `cap_tokens` hold over all starts of a run; dollars need a `price`.
+    `max_tokens_param` "" picks the name that the endpoint takes.
+    """
+
+    base_url: str
+    model: str
+    api_key_env: str = "OPENAI_API_KEY"
+    temperature: float | None = 0.0
+    max_tokens: int | None = None
+    max_tokens_param: str = ""
+    concurrency: int = 8
+    attempts: int = 4
+    timeout_seconds: float = 60.0
+    backoff_seconds: float = 0.5
+    retry_failed: bool = False
+    seed: int | None = 0
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+    endpoint: str = ""
+    endpoint_details: Mapping[str, Any] = field(default_factory=dict)
+    price: Price | None = None
+    rpm: int | None = None
+    tpm: int | None = None
+    cap_usd: float | None = None
+    cap_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no run could use.
+
+        Raises:
+            UsageError: names the setting, its value and what was expected.
+        """
+        try:
+            url = urlsplit(self.base_url)
+            _ = url.port
+        except ValueError as error:
+            raise UsageError(f"base_url: {error}; expected http(s)://host/…") from error
+        require(url.scheme in ("http", "https"), "base_url", self.base_url, "http(s)://…")
+        # The value is not repeated here: it holds a secret.
+        require("@" not in url.netloc, "base_url", "(with credentials)", f"${self.api_key_env}")
+        require(bool(self.model), "model", self.model, "a model name")
+        for name in ("concurrency", "attempts", "timeout_seconds"):
+            require(getattr(self, name) > 0, name, getattr(self, name), "more than 0")
+        for name in ("max_tokens", "rpm", "tpm", "cap_usd", "cap_tokens"):
+            value = getattr(self, name)
+            require(value is None or value > 0, name, value, "more than 0")
+        require(self.backoff_seconds >= 0, "backoff_seconds", self.backoff_seconds, "0 or more")
+        priced = self.cap_usd is None or self.price is not None
+        require(priced, "cap_usd", self.cap_usd, f"a known price of {self.model}; {HOW_TO_PRICE}")
+        taken = {"model", "messages"} & set(self.extra_body)
+        require(not taken, "extra_body", sorted(taken), "other fields than these")
+
+    @property
+    def endpoint_name(self) -> str:
+        """The endpoint as stored: no credentials, no query."""
+        url = urlsplit(self.base_url)
+        return self.endpoint or f"{url.scheme}://{url.netloc}{url.path.rstrip('/')}"
+
+    def sampled(self, temperature: float | None, limit: int) -> dict[str, Any]:
+        """The part of a request's body that is not model or messages."""
+        wanted = {"temperature": temperature, self._limit_name: limit, "seed": self.seed}
+        return {k: v for k, v in wanted.items() if v is not None} | dict(self.extra_body)
+
+    @property
+    def _limit_name(self) -> str:
+        """OpenAI's own endpoint has renamed the parameter; others know the old name."""
+        if self.max_tokens_param:
+            return self.max_tokens_param
+        hosted = urlsplit(self.base_url).hostname == "api.openai.com"
+        return "max_completion_tokens" if hosted else "max_tokens"
+
+
+def require(holds: bool, name: str, value: object, expected: str) -> None:
+    """Refuse a setting.
+
+    Raises:
+        UsageError: it does not hold.
+    """
+    if not holds:
+        raise UsageError(f"judge setting {name} is {value!r}; expected {expected}")
+
+
+def versions() -> dict[str, str]:
+    """The versions of what makes and sends requests."""
+    return {
+        "evenhand": _version("evenhand"),
+        "openai": _version("openai"),
+        "python": platform.python_version(),
+    }
+
+
+def _version(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return "unknown"
