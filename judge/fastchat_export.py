@@ -92,7 +92,7 @@ def export_run(store: Store, run: Run, out: Path) -> Exported:
 def file_name(name: str) -> str:
     """A name as part of a path; one that had to be changed is told apart by its hash."""
     plain = re.sub(r"[^A-Za-z0-9._+-]+", "-", name).strip(".-")[:100]
-    return plain if plain == name else f"{plain or 'x'}-{digest(name)[:6]}"
+    return plain if plain and plain == name else f"{plain or 'x'}-{digest(name)[:6]}"
 
 
 def export_text(done: Exported) -> str:
