@@ -144,8 +144,9 @@ def test_orders_that_an_earlier_version_did_not_keep_come_with_the_file_again(
 ) -> None:
     one = label(None, games=(Outcome.A, Outcome.A))
     take(study, one)
-    with study.write() as conn:
-        conn.execute("DELETE FROM imported_order")
+    # The shape of a study before m003.
+    study.conn.execute("DROP TABLE imported_order")
+    study.conn.execute("DELETE FROM _sqlite_migrations WHERE name = 'm003_imported_orders'")
     assert take(study, one) == [Added.MERGED]
     assert orders(study) == [("ab", "ok", "a"), ("ba", "ok", "a")]
 
