@@ -299,6 +299,30 @@ def bind(
     return pair.id
 
 
+def bind_answer(conn: sqlite3.Connection, key: QuestionKey, model: str) -> str:
+    """The row id of the answer that a grade by names is about.
+
+    Raises:
+        DataError: no answer, or two or more versions of it, could be meant.
+    """
+    rows = conn.execute(
+        "SELECT a.id FROM answer a JOIN model m ON m.id = a.model"
+        " WHERE a.question = ? AND m.name = ?",
+        (Question(key).id, model),
+    ).fetchall()
+    if len(rows) == 1:
+        return str(rows[0][0])
+    if rows:
+        raise DataError(
+            f"{model} has {len(rows)} stored answers to question {key.question_id}"
+            " (several answer sets of one name): cannot tell which"
+        )
+    raise DataError(
+        f"{model} has no stored answer to question {key.question_id} of benchmark"
+        f" {key.benchmark}; import its answers too"
+    )
+
+
 def _insert_pair(
     conn: sqlite3.Connection,
     study_id: str,

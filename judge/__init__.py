@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .estimate import Estimate
+    from .fastchat_export import export_run
     from .local import local_endpoint
     from .report import to_json, to_markdown, to_text, write
     from .runner import run
@@ -31,6 +32,7 @@ _HOMES = {
     "RunSummary": "tally",
     "VerdictStore": "store",
     "agreement_report": "summary",
+    "export_run": "fastchat_export",
     "local_endpoint": "local",
     "run": "runner",
     "tidy": "table",
@@ -48,6 +50,7 @@ __all__ = [
     "RunSummary",
     "VerdictStore",
     "agreement_report",
+    "export_run",
     "local_endpoint",
     "run",
     "tidy",

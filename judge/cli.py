@@ -84,9 +84,10 @@ def init(study: Path, title: str | None) -> None:
 def import_(study: Path, paths: tuple[Path, ...], benchmark: str | None) -> None:
     """Import questions, answers, references, votes and verdicts.
 
-    Takes FastChat benchmark folders, label JSONL (MT-Bench human votes and GPT-4 verdicts,
-    with or without conversations) and Evenhand's pair format (docs/formats.md). Importing
-    twice adds nothing; every record is imported, merged, or listed with its line.
+    Takes FastChat benchmark folders with judgments, MT-Bench-101 dialogues and grades, label
+    JSONL (MT-Bench human votes and GPT-4 verdicts, with or without conversations) and
+    Evenhand's pair format (docs/formats.md). Importing twice adds nothing; every record is
+    imported, merged, or listed with its line.
 
     \b
     Example: evenhand import harm-study ../mt_bench
@@ -172,6 +173,9 @@ main.add_command(judge)
 @click.option("--resamples", type=click.IntRange(100, 1_000_000), help="Default: study.toml.")
 def report(study: Path, out: Path | None, resamples: int | None) -> None:
     """Print how far raters, and the judge, agree; write report.md and report.json.
+
+    Below that, for each judge alone: the models' win rates, and whether its verdicts follow
+    the order in which answers were shown.
 
     \b
     Example: evenhand report harm-study --out exports/spring

@@ -1,4 +1,4 @@
-"""The `evenhand judge` commands: run one, look into one, compare two, read replies again."""
+"""The `evenhand judge` commands: run, look into, compare and export runs, read replies again."""
 
 from __future__ import annotations
 
@@ -128,6 +128,28 @@ def diff(study: Path, left: str, right: str) -> None:
 
     with Opened(study) as opened:
         click.echo(diff_runs(opened, left, right), nl=False)
+
+
+@judge.command()
+@STUDY
+@click.argument("run")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder; default: exports/STUDY.")
+def export(study: Path, run: str, out: Path | None) -> None:
+    """Write a run's verdicts and grades as FastChat's judgment files. RUN: its name or id.
+
+    They land in OUT/data/BENCHMARK/model_judgment, where FastChat's show_result finds them
+    when it is started in OUT. Failures go out as error (grades: -1), never as a tie.
+
+    \b
+    Example: evenhand judge export harm-study gpt4_pair --out exports/fastchat
+    """
+    from .fastchat_export import export_run, export_text
+    from .store import VerdictStore
+
+    with Opened(study) as opened:
+        found = VerdictStore(opened.store).find(run)
+        folder = out or Path("exports") / study.resolve().name
+        click.echo(export_text(export_run(opened.store, found, folder)), nl=False)
 
 
 @judge.command()

@@ -19,6 +19,7 @@ from judge import views
 from judge.agreement import S1, Votes, pair_judgments, select_verdicts, select_votes
 from judge.coefficients import FloatArray
 from judge.estimate import Estimate
+from judge.figures import JudgeFigures, judge_figures
 from judge.intervals import percentile_interval, resampled_totals
 from judge.views import View
 
@@ -106,6 +107,8 @@ class DimensionReport:
     judges: tuple[JudgeCounts, ...]
     blocks: tuple[Block, ...]
     notes: tuple[str, ...]
+    figures: tuple[JudgeFigures, ...] = ()
+    """Of each judge alone: win rates and position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +170,19 @@ def _dimension(judgments: pd.DataFrame, dimension: str, settings: Report) -> Dim
     if not judges:
         notes.append("no judge has verdicts on this dimension")
     counted = tuple(_judge_counts(judge, rows) for judge, rows in verdicts.items())
-    return DimensionReport(dimension, counted, blocks, tuple(notes))
+    figures = tuple(
+        part
+        for judge, rows in verdicts.items()
+        for part in judge_figures(
+            rows,
+            judge,
+            dimension,
+            level=settings.level,
+            resamples=settings.resamples,
+            seed=settings.seed,
+        )
+    )
+    return DimensionReport(dimension, counted, blocks, tuple(notes), figures)
 
 
 def _populations(here: pd.DataFrame, dimension: str) -> list[tuple[Votes, str, bool]]:
