@@ -180,6 +180,8 @@ def report(study: Path, out: Path | None, resamples: int | None) -> None:
     \b
     Example: evenhand report harm-study --out exports/spring
     """
+    from annotate.library import turn_counts
+
     from .report import to_text, write
     from .summary import agreement_report
     from .table import tidy
@@ -191,6 +193,7 @@ def report(study: Path, out: Path | None, resamples: int | None) -> None:
             level=chosen.level,
             resamples=resamples or chosen.resamples,
             seed=chosen.seed,
+            questions=turn_counts(opened.store),
         )
         click.echo(to_text(found), nl=False)
         for path in write(found, out or _exports(study)):
