@@ -48,7 +48,7 @@ class Call:
 def pair_line(run: Run, row: Line, found: Sequence[Call]) -> Line:
     """One line of *_pair.jsonl from a stored pair verdict and the calls behind it."""
     calls = {call.order: call for call in found}
-    known = row["orders"] == "both" and len(calls) == 2
+    known = len(calls) == 2
     if known:
         games = [calls[order].verdict for order in _GAMES]
     else:
