@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .endpoints import Endpoint
     from .estimate import Estimate
     from .local import local_endpoint
     from .report import to_json, to_markdown, to_text, write
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from .verdict_import import verdict_sink
 
 _HOMES = {
+    "Endpoint": "endpoints",
     "Estimate": "estimate",
     "JudgeSettings": "settings",
     "Report": "summary",
@@ -42,6 +44,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Endpoint",
     "Estimate",
     "JudgeSettings",
     "Report",

@@ -23,8 +23,19 @@ judge: click.Group = _judge
 @judge.command("run")
 @STUDY
 @click.option("--local", is_flag=True, help="Use the small offline model (llama.cpp, SmolLM2).")
-@click.option("--base-url", help="OpenAI-compatible endpoint; default: study.toml.")
+@click.option(
+    "--base-url",
+    "base_urls",
+    multiple=True,
+    help="OpenAI-compatible endpoint; several share the calls; default: study.toml.",
+)
 @click.option("--model", help="Model name at the endpoint; default: study.toml.")
+@click.option(
+    "--proxy", help="HTTP proxy for all calls; default: study.toml, then the environment."
+)
+@click.option(
+    "--ca-file", help="PEM file of a certification authority to trust beside the system's."
+)
 @click.option("--dimension", "dimensions", multiple=True, help="Only these; default: the study's.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N pairs of the plan.")
 @click.option("--concurrency", type=click.IntRange(1, 1024), help="Most calls in flight at once.")

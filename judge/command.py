@@ -6,8 +6,9 @@ from contextlib import ExitStack
 from typing import Any
 
 from annotate.errors import UsageError
-from annotate.study import Study
+from annotate.study import SETTINGS_NAME, Study
 
+from .endpoints import Endpoint
 from .forecast import Forecast, forecast
 from .local import local_endpoint
 from .manifests import differences, flat
@@ -24,7 +25,9 @@ def run_judge(
     study: Study,
     *,
     local: bool,
-    base_url: str | None,
+    base_urls: tuple[str, ...],
+    proxy: str | None,
+    ca_file: str | None,
     model: str | None,
     dimensions: tuple[str, ...],
     limit: int | None,
@@ -45,21 +48,25 @@ def run_judge(
         ServiceError: no call came back usable.
     """
     chosen = study.settings.judge
-    if local and (base_url or model):
-        raise UsageError("--local brings its own endpoint: no --base-url, no --model")
+    if local and (base_urls or model or proxy or ca_file):
+        raise UsageError(
+            "--local brings its own endpoint: no --base-url, --model, --proxy or --ca-file"
+        )
     with ExitStack() as stack:
         endpoint = stack.enter_context(local_endpoint()) if local else None
-        url = endpoint.base_url if endpoint else base_url or chosen.base_url
+        endpoints = (Endpoint(endpoint.base_url),) if endpoint else _endpoints(study, base_urls)
         named = endpoint.model if endpoint else model or chosen.model
-        if not url or not named:
+        if not endpoints or not named:
             raise UsageError(
                 "no endpoint: give --base-url and --model, set them in study.toml [judge],"
                 " or use --local for the small offline model"
             )
         settings = JudgeSettings(
-            url,
+            "",
             named,
-            api_key_env=chosen.api_key_env,
+            endpoints=endpoints,
+            proxy=proxy or chosen.proxy,
+            ca_file=ca_file or _beside(study, chosen.ca_file),
             dimensions=dimensions or tuple(d.name for d in study.settings.protocol.dimensions),
             limit=limit,
             temperature=chosen.temperature,
@@ -150,6 +157,28 @@ def forecast_text(found: Forecast) -> str:
         lines.append(f"  price: {least} to {most} ({found.price_source})")
     lines += [f"  warning: {warning}" for warning in found.warnings[:20]]
     return "\n".join(lines) + "\n"
+
+
+def _endpoints(study: Study, base_urls: tuple[str, ...]) -> tuple[Endpoint, ...]:
+    """Where calls go: as the options say, else as study.toml does; empty when neither does."""
+    chosen = study.settings.judge
+    if base_urls or not chosen.endpoints:
+        urls = base_urls or ((chosen.base_url,) if chosen.base_url else ())
+        return tuple(Endpoint(url, api_key_env=chosen.api_key_env) for url in urls)
+    if chosen.base_url:
+        raise UsageError(
+            f"{study.folder / SETTINGS_NAME}: [judge] has base_url and [[judge.endpoints]];"
+            " keep one of them"
+        )
+    return tuple(
+        Endpoint(row.base_url, row.weight, row.api_key_env or chosen.api_key_env)
+        for row in chosen.endpoints
+    )
+
+
+def _beside(study: Study, path: str) -> str:
+    """A path of study.toml: relative ones start at the study's folder."""
+    return str(study.folder / path) if path else ""
 
 
 def _own_prices(study: Study) -> dict[str, Price]:

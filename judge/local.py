@@ -52,6 +52,8 @@ class LocalEndpoint:
         return replace(
             settings,
             base_url=self.base_url,
+            endpoints=(),
+            proxy="",
             model=self.model,
             endpoint=self.endpoint,
             endpoint_details=self.details,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import random
 import signal
 import threading
@@ -16,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from annotate.errors import EvenhandError, ServiceError
 from annotate.records import Status
@@ -24,6 +23,7 @@ from annotate.records import Status
 from .adapt import Parameters, budget
 from .budget import Caps, Purse, Usage, bound, guess
 from .commits import Commits
+from .endpoints import Endpoints
 from .pace import Pace
 from .parse import Parsed
 from .plan import body_of
@@ -32,9 +32,6 @@ from .replies import Next, Reply
 from .settings import JudgeSettings
 from .store import Ended, Pending, VerdictStore
 from .tally import RunSummary, Tally
-
-if TYPE_CHECKING:
-    from .client import Client
 
 DEAD_AFTER = 5
 """Connection errors in a row, with no response ever, after which an endpoint is dead."""
@@ -97,29 +94,28 @@ class Session:
         self._raise_if_useless()
 
     async def _ask_all(self) -> None:
-        from .client import Client
-
         settings = self._settings
-        key = os.environ.get(settings.api_key_env) or "none"
-        async with Client(
-            settings.base_url,
-            key,
+        async with Endpoints(
+            settings.all_endpoints,
             timeout_seconds=settings.timeout_seconds,
             concurrency=settings.concurrency,
-        ) as client:
+            proxy=settings.proxy,
+            ca_file=settings.ca_file,
+            note=self._progress.note,
+        ) as endpoints:
             try:
                 async with asyncio.TaskGroup() as group:
                     for number in range(settings.concurrency):
-                        group.create_task(self._worker(client, number))
+                        group.create_task(self._worker(endpoints, number))
             except BaseExceptionGroup as errors:
                 raise _first(errors) from errors
 
-    async def _worker(self, client: Client, number: int) -> None:
+    async def _worker(self, endpoints: Endpoints, number: int) -> None:
         if number:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._opened.wait(), HEAD_START)
         while (item := await self._next()) is not None:
-            await self._ask(client, item)
+            await self._ask(endpoints, item)
 
     async def _next(self) -> Pending | None:
         """The next request to ask, or None when there is none or the run is stopping."""
@@ -140,7 +136,7 @@ class Session:
         retry = self._settings.retry_failed
         return self._verdicts.pending(self._run_id, self._pairs, retry_failed=retry)
 
-    async def _ask(self, client: Client, item: Pending) -> None:
+    async def _ask(self, endpoints: Endpoints, item: Pending) -> None:
         """One request to its end: as many failed calls as configured, not one more.
 
         Neither a call that taught us a parameter nor the one retry of a reply that was
@@ -149,7 +145,7 @@ class Session:
         planned, doubled, failures = body_of(item.body), item.doubled, 0
         while not self._stop.is_set():
             sent = self._parameters.apply(planned, doubled=doubled)
-            reply = await self._send(client, sent)
+            reply = await self._send(endpoints, sent)
             if reply is None:
                 return
             learnt = await self._learn(sent, reply)
@@ -171,7 +167,7 @@ class Session:
             else:
                 await self._pause(self._delay(failures, reply.retry_after))
 
-    async def _send(self, client: Client, sent: Mapping[str, Any]) -> Reply | None:
+    async def _send(self, endpoints: Endpoints, sent: Mapping[str, Any]) -> Reply | None:
         """One call, as soon as caps and pace allow; None when the run stops before."""
         most = bound(sent)
         if not await self._afford(sent, most):
@@ -179,7 +175,7 @@ class Session:
         ticket = await self._pace.enter(guess(sent).total, self._stop)
         if ticket is None:
             return None
-        reply = await client.ask(sent)
+        reply = await endpoints.ask(sent)
         used = self._settle(most, reply)
         overloaded = reply.http_status in OVERLOADED or reply.status is Status.TIMEOUT
         asked = reply.limit_reset if reply.retry_after is None else reply.retry_after
@@ -254,14 +250,17 @@ class Session:
 
     def _refused(self, reply: Reply) -> ServiceError:
         """Why the endpoint will not answer anything, in one line."""
+        settings = self._settings
         what = {
-            401: f"set a valid key in {self._settings.api_key_env}",
+            401: f"set a valid key in {settings.key_env(reply.endpoint)}",
             403: "check that this key may use this model",
             404: "check the URL and the model name",
+            407: "correct the proxy's user and password",
         }.get(reply.http_status or 0, "add credit or raise the limit")
+        where = reply.endpoint if settings.endpoints else self._where
         return ServiceError(
-            f"{self._where}: HTTP {reply.http_status} {reply.error_class} for model"
-            f" {self._settings.model} ({reply.error_text}); {what}, then run the same command"
+            f"{where}: HTTP {reply.http_status} {reply.error_class} for model"
+            f" {settings.model} ({reply.error_text}); {what}, then run the same command"
             f" again ({self._tally.replies} replies of this run are saved)"
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -12,6 +13,8 @@ from urllib.parse import urlsplit
 from annotate.errors import UsageError
 from annotate.records import HARMLESSNESS, digest
 
+from .endpoints import Endpoint
+from .network import load_authorities, require_url
 from .parse import PARSER_VERSION
 from .plan import ORDER_PLAN, PlanSpec, Preflight
 from .prices import Price
@@ -29,6 +32,9 @@ HOW_TO_PRICE = 'write it into study.toml: [judge.prices."MODEL"] input = … out
 class JudgeSettings:
     """Everything a run depends on; checked when made.
 
+    `endpoints` serve the same model beside each other (then `base_url` is ""); without
+    them there is the one at `base_url`, with the key in `api_key_env`.
+    `proxy` "" means the environment's, `ca_file` is trusted beside the system's certificates.
     `endpoint` names the endpoint in keys and manifests when its URL changes from start
     to start (the local model); by default it is the URL without credentials and query.
     `max_tokens` None means enough for a verdict (with `explain`: for an explanation).
@@ -65,6 +71,9 @@ class JudgeSettings:
     tpm: int | None = None
     cap_usd: float | None = None
     cap_tokens: int | None = None
+    endpoints: tuple[Endpoint, ...] = ()
+    proxy: str = ""
+    ca_file: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what no run could use.
@@ -72,14 +81,19 @@ class JudgeSettings:
         Raises:
             UsageError: names the setting, its value and what was expected.
         """
-        try:
-            url = urlsplit(self.base_url)
-            _ = url.port
-        except ValueError as error:
-            raise UsageError(f"base_url: {error}; expected http(s)://host/…") from error
-        _require(url.scheme in ("http", "https"), "base_url", self.base_url, "http(s)://…")
-        # The value is not repeated here: it holds a secret.
-        _require("@" not in url.netloc, "base_url", "(with credentials)", f"${self.api_key_env}")
+        _require(
+            not (self.endpoints and self.base_url),
+            "base_url",
+            self.base_url,
+            "none beside endpoints",
+        )
+        names = [endpoint.name for endpoint in self.all_endpoints]
+        _require(len(set(names)) == len(names), "endpoints", names, "each one once")
+        if self.proxy:
+            secret_from = "them in https_proxy or http_proxy of the environment"
+            require_url("proxy", self.proxy, secret_from=secret_from)
+        if self.ca_file:
+            load_authorities(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), self.ca_file)
         _require(bool(self.model), "model", self.model, "a model name")
         _require(bool(self.dimensions), "dimensions", self.dimensions, "one or more")
         _require(self.output in OUTPUTS, "output", self.output, f"one of {', '.join(OUTPUTS)}")
@@ -97,10 +111,19 @@ class JudgeSettings:
         _require(not taken, "extra_body", sorted(taken), "other fields than these")
 
     @property
+    def all_endpoints(self) -> tuple[Endpoint, ...]:
+        """Where calls go."""
+        return self.endpoints or (Endpoint(self.base_url, api_key_env=self.api_key_env),)
+
+    @property
     def endpoint_name(self) -> str:
-        """The endpoint as stored: no credentials, no query."""
-        url = urlsplit(self.base_url)
-        return self.endpoint or f"{url.scheme}://{url.netloc}{url.path.rstrip('/')}"
+        """The endpoint as stored: no credentials, no query; several by name, in order."""
+        return self.endpoint or " + ".join(sorted(e.name for e in self.all_endpoints))
+
+    def key_env(self, name: str | None) -> str:
+        """The variable with the key of the endpoint of that name (the first by default)."""
+        found = (e.api_key_env for e in self.all_endpoints if e.name == name)
+        return next(found, self.all_endpoints[0].api_key_env)
 
     @property
     def sampling(self) -> dict[str, Any]:
@@ -114,8 +137,8 @@ class JudgeSettings:
         """OpenAI's own endpoint has renamed the parameter; others know the old name."""
         if self.max_tokens_param:
             return self.max_tokens_param
-        hosted = urlsplit(self.base_url).hostname == "api.openai.com"
-        return "max_completion_tokens" if hosted else "max_tokens"
+        hosts = {urlsplit(endpoint.base_url).hostname for endpoint in self.all_endpoints}
+        return "max_completion_tokens" if "api.openai.com" in hosts else "max_tokens"
 
 
 def fingerprint(settings: JudgeSettings) -> str:
@@ -129,6 +152,7 @@ def manifest(settings: JudgeSettings, found: Preflight) -> dict[str, Any]:
         **_judge(settings),
         "fingerprint": fingerprint(settings),
         "endpoint": settings.endpoint_name,
+        "endpoints": _shares(settings),
         "endpoint_details": dict(settings.endpoint_details),
         "data_digest": found.data_digest,
         "output_probe": dict(settings.output_probe),
@@ -142,6 +166,14 @@ def manifest(settings: JudgeSettings, found: Preflight) -> dict[str, Any]:
             "python": platform.python_version(),
         },
     }
+
+
+def _shares(settings: JudgeSettings) -> list[dict[str, Any]]:
+    """Who may be asked how much, in the order of names; the local model's port is no name."""
+    if settings.endpoint:
+        return [{"name": settings.endpoint, "weight": 1.0}]
+    known = sorted(settings.all_endpoints, key=lambda endpoint: endpoint.name)
+    return [{"name": endpoint.name, "weight": endpoint.weight} for endpoint in known]
 
 
 def _judge(settings: JudgeSettings) -> dict[str, Any]:
