@@ -33,7 +33,7 @@ UNSENT = (
     aiohttp.ConnectionTimeoutError,
     aiohttp.ClientHttpProxyError,
 )
-"""What aiohttp raises before a request leaves; the SDK calls all of them timeouts."""
+"""What aiohttp raises before a request leaves; the SDK calls most of them timeouts."""
 HOW_TO_TRUST = (
     "if a certification authority of your own issued it, give its certificate with --ca-file"
 )

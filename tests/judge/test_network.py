@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from annotate.errors import UsageError
 from annotate.records import Status
+from judge import client
 from judge.client import Client
 from judge.network import proxy_for
 from judge.replies import Next, Reply
@@ -45,8 +48,8 @@ def ask(url: str, *, proxy: str = "", ca_file: str = "") -> Reply:
         made = Client(
             url, "sk-0123456789", timeout_seconds=5, concurrency=1, proxy=proxy, ca_file=ca_file
         )
-        async with made as client:
-            return await client.ask({"model": "m", "messages": []})
+        async with made as opened:
+            return await opened.ask({"model": "m", "messages": []})
 
     return asyncio.run(once())
 
@@ -167,6 +170,14 @@ def test_an_unknown_authority_is_an_api_error_that_says_what_to_do(authority: Au
     assert trusted.status is Status.OK, trusted.error_text
 
 
+def test_the_environments_authorities_count_beside_ours(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.ca_file))
+    with FakeEndpoint(say("[[A]]"), tls=authority.server) as endpoint:
+        assert ask(endpoint.base_url).status is Status.OK
+
+
 def test_an_authority_of_our_own_does_not_excuse_another_name(authority: Authority) -> None:
     with FakeEndpoint(say("[[A]]"), tls=authority.server) as endpoint:
         url = endpoint.base_url.replace("127.0.0.1", "localhost")
@@ -186,6 +197,21 @@ def test_a_refused_connection_is_no_timeout() -> None:
     reply = ask(f"{NOBODY}/v1")
     assert (reply.status, reply.unsent, reply.connected) == (Status.API_ERROR, True, False)
     assert reply.error_class == "ConnectError"
+
+
+def test_silence_while_connecting_is_an_unsent_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "CONNECT_SECONDS", 0.2)
+    with ExitStack() as stack:
+        # A backlog that is full lets nobody in: what a firewall that drops packets does.
+        full = stack.enter_context(socket.socket())
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for _ in range(4):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        reply = ask(f"http://127.0.0.1:{full.getsockname()[1]}/v1")
+    assert (reply.status, reply.unsent, reply.connected) == (Status.TIMEOUT, True, False)
 
 
 @pytest.mark.parametrize(
