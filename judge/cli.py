@@ -13,6 +13,7 @@ import click
 
 from annotate.errors import EvenhandError, UsageError
 
+from .cli_answer import answer
 from .cli_judge import judge
 from .opened import STUDY, Opened
 
@@ -164,6 +165,7 @@ def status(study: Path) -> None:
         click.echo(status_text(opened, _running_url(opened)), nl=False)
 
 
+main.add_command(answer)
 main.add_command(judge)
 
 

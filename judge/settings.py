@@ -108,6 +108,7 @@ def manifest(settings: JudgeSettings, found: Preflight) -> dict[str, Any]:
         **_judge(settings),
         "fingerprint": fingerprint(settings),
         "endpoint": settings.endpoint_name,
+        "endpoints": settings.shares(),
         "endpoint_details": dict(settings.endpoint_details),
         "data_digest": found.data_digest,
         "output_probe": dict(settings.output_probe),
