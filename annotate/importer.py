@@ -15,15 +15,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import TypeAlias
 
 from . import ballots, library
 from .errors import DataError, UsageError
 from .library import Added
 from .readers import Found, Problem, Source, Where, sources
+from .readers.detect import JUDGMENTS
 from .records import (
     INLINE,
     OVERALL,
     Answer,
+    Grade,
     Label,
     Question,
     QuestionKey,
@@ -48,8 +51,18 @@ class BoundLabel:
     pair_id: str
 
 
-VerdictSink = Callable[[list[BoundLabel]], "list[Added | Problem]"]
-"""Stores judges' labels; answers one entry per label, in order."""
+@dataclass(frozen=True, slots=True)
+class BoundGrade:
+    """A judge's grade and the row of the answer it is about."""
+
+    where: Where
+    grade: Grade
+    answer_id: str
+
+
+Bound: TypeAlias = BoundLabel | BoundGrade
+VerdictSink = Callable[[Sequence[Bound]], "list[Added | Problem]"]
+"""Stores judges' labels and grades; answers one entry for each, in order."""
 
 
 @dataclass
@@ -119,7 +132,7 @@ def import_paths(
 
 def _benchmark_of_labels(store: Store, path: Path) -> str | None:
     """A lone label file goes to the study's only benchmark, whatever its folder is called."""
-    if path.is_dir() or any(s.kind not in ("labels", "pair judgments") for s in sources(path, "")):
+    if path.is_dir() or any(s.kind not in JUDGMENTS for s in sources(path, "")):
         return None
     names = [r[0] for r in store.conn.execute("SELECT DISTINCT benchmark FROM question")]
     return names[0] if len(names) == 1 else None
@@ -154,6 +167,8 @@ def _import_file(
                     account.read["answers"] += 1
                 elif isinstance(item.record, Label):
                     labels.add(conn, item.where, item.record)
+                elif isinstance(item.record, Grade):
+                    labels.add_grade(conn, item.where, item.record)
                 else:
                     _add_plain(store, conn, item.where, item.record, account)
             labels.store_votes(conn)
@@ -296,7 +311,7 @@ def _empty(where: Where, answer: Answer, question: Question | None) -> list[Prob
 
 
 class _Labels:
-    """The labels of one file: bound to pairs, then votes here and verdicts to the sink."""
+    """The judgments of one file: bound to pairs or answers, then votes here, others to the sink."""
 
     def __init__(
         self,
@@ -314,7 +329,7 @@ class _Labels:
         self._bound: dict[tuple[str, str, str, str], str] = {}
         self._lines: dict[str, int] = {}
         self._votes: list[BoundLabel] = []
-        self._verdicts: list[BoundLabel] = []
+        self._verdicts: list[Bound] = []
 
     def add(self, conn: sqlite3.Connection, where: Where, label: Label) -> None:
         """Bind one label; it is stored with its batch."""
@@ -336,6 +351,19 @@ class _Labels:
         bound = BoundLabel(where, label, self._bound[names])
         (self._votes if kind == "votes" else self._verdicts).append(bound)
 
+    def add_grade(self, conn: sqlite3.Connection, where: Where, grade: Grade) -> None:
+        """Bind one grade; it is stored with its batch."""
+        self._account.read["grades"] += 1
+        if problem := self._off_turn(conn, where, grade):
+            self._account.take("grades", problem)
+            return
+        try:
+            answer = library.bind_answer(conn, grade.key, grade.model)
+        except DataError as error:
+            self._account.take("grades", Problem(where, "model", str(error)))
+            return
+        self._verdicts.append(BoundGrade(where, grade, answer))
+
     def _off(self, conn: sqlite3.Connection, where: Where, label: Label) -> Problem | None:
         """A turn that cannot be judged; a note on a dimension seen for the first time."""
         if problem := self._off_turn(conn, where, label):
@@ -352,7 +380,9 @@ class _Labels:
             )
         return None
 
-    def _off_turn(self, conn: sqlite3.Connection, where: Where, label: Label) -> Problem | None:
+    def _off_turn(
+        self, conn: sqlite3.Connection, where: Where, label: Label | Grade
+    ) -> Problem | None:
         """A turn that the question does not have, or to which it gives the reply itself."""
         if label.key not in self._asked:
             question = library.question(conn, label.key)
@@ -393,10 +423,11 @@ class _Labels:
         self._votes = []
 
     def store_verdicts(self) -> None:
-        """Hand the batch's verdicts to the judge's side."""
+        """Hand the batch's verdicts and grades to the judge's side."""
         if self._verdicts:
-            for what in self._sink(self._verdicts):
-                self._account.take("verdicts", what)
+            for bound, what in zip(self._verdicts, self._sink(self._verdicts), strict=True):
+                kind = "grades" if isinstance(bound, BoundGrade) else "verdicts"
+                self._account.take(kind, what)
         self._verdicts = []
 
 

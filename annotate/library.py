@@ -299,6 +299,30 @@ def bind(
     return pair.id
 
 
+def bind_answer(conn: sqlite3.Connection, key: QuestionKey, model: str) -> str:
+    """The row id of the answer that a grade by names is about.
+
+    Raises:
+        DataError: no answer, or two or more versions of it, could be meant.
+    """
+    rows = conn.execute(
+        "SELECT a.id FROM answer a JOIN model m ON m.id = a.model"
+        " WHERE a.question = ? AND m.name = ?",
+        (Question(key).id, model),
+    ).fetchall()
+    if len(rows) == 1:
+        return str(rows[0][0])
+    if rows:
+        raise DataError(
+            f"{model} has {len(rows)} stored answers to question {key.question_id}"
+            " (several answer sets of one name): cannot tell which"
+        )
+    raise DataError(
+        f"{model} has no stored answer to question {key.question_id} of benchmark"
+        f" {key.benchmark}; import its answers too"
+    )
+
+
 def _insert_pair(
     conn: sqlite3.Connection,
     study_id: str,
@@ -384,6 +408,41 @@ def answers(store: Store, ids: Iterable[str]) -> Iterator[StoredAnswer]:
         asked = None if row[4] is None else turns_from_json(json.loads(row[4]))
         given = Answer(key, row[5], turns_from_json(json.loads(row[6])))
         yield StoredAnswer(row[0], Question(key, row[3], asked), given)
+
+
+def questions(store: Store, *, benchmark: str | None = None) -> dict[str, Question]:
+    """Every question with text by its row's id, in the study's random order."""
+    rows = store.conn.execute(
+        "SELECT id, benchmark, question_id, category, turns FROM question"
+        " WHERE turns IS NOT NULL AND (?1 IS NULL OR benchmark = ?1)",
+        (benchmark,),
+    ).fetchall()
+    rows.sort(key=lambda row: (draw_order(store.study_id, row[0]), row[0]))
+    return {
+        row[0]: Question(QuestionKey(row[1], row[2]), row[3], turns_from_json(json.loads(row[4])))
+        for row in rows
+    }
+
+
+def turn_counts(store: Store) -> dict[tuple[str, str], int]:
+    """How many turns each question with text has, by (benchmark, question_id)."""
+    rows = store.conn.execute(
+        "SELECT benchmark, question_id, json_array_length(turns) FROM question"
+        " WHERE turns IS NOT NULL"
+    )
+    return {(row[0], row[1]): row[2] for row in rows}
+
+
+def answers_of(store: Store, model: str) -> dict[QuestionKey, set[str | None]]:
+    """The hashes of every stored answer under a model's name, whatever its version."""
+    found: dict[QuestionKey, set[str | None]] = {}
+    for row in store.conn.execute(
+        "SELECT q.benchmark, q.question_id, a.hash FROM answer a JOIN model m ON m.id = a.model"
+        " JOIN question q ON q.id = a.question WHERE m.name = ?",
+        (model,),
+    ):
+        found.setdefault(QuestionKey(row[0], row[1]), set()).add(row[2])
+    return found
 
 
 def model_names(store: Store) -> list[str]:

@@ -267,6 +267,10 @@ class Pair:
         )
 
 
+Game: TypeAlias = Outcome | Status
+"""A judge's verdict in one order: an outcome, or the status by which it failed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Label:
     """A judgment about a pair as it stands in a file: models by name, no text.
@@ -289,15 +293,15 @@ class Label:
     status: Status = Status.OK
     reason: str = ""
     comment: str = ""
-    games: tuple[Outcome | None, Outcome | None] | None = None
-    """A judge's outcomes with `model_a` first and with `model_b` first (None: failed), where
-    a file has both; then `value` is left to the judge's own pair rule."""
+    games: tuple[Game, Game] | None = None
+    """A judge's verdicts with `model_a` first and with `model_b` first, where a file has
+    both; then `value` is left to the judge's own pair rule."""
 
     def canonical(self) -> Label:
         """The same label with the models in canonical (alphabetical) order."""
         if self.model_a <= self.model_b:
             return self
-        turned = [None if game is None else mirrored(game) for game in self.games or ()]
+        turned = [mirrored(g) if isinstance(g, Outcome) else g for g in self.games or ()]
         return Label(
             key=self.key,
             model_a=self.model_b,
@@ -316,6 +320,29 @@ class Label:
             # With the names exchanged, the game with the other model first is the first one.
             games=None if self.games is None else (turned[1], turned[0]),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """A judge's 1–10 grade of one answer as it stands in a file: the model by name, no text.
+
+    `grade` is set exactly when the status is `ok`: a failure is no number.
+    """
+
+    key: QuestionKey
+    model: str
+    turn: int
+    dimension: str
+    source_kind: SourceKind
+    source_id: str
+    grade: float | None
+    status: Status = Status.OK
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a value without `ok`, and `ok` without a value."""
+        if (self.status is Status.OK) != (self.grade is not None):
+            raise ValueError(f"grade {self.grade} with status {self.status}: only ok has one")
 
 
 def canonical_json(value: object) -> str:

@@ -13,7 +13,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .endpoints import Endpoint
     from .estimate import Estimate
+    from .fastchat_export import export_run
     from .local import local_endpoint
     from .report import to_json, to_markdown, to_text, write
     from .runner import run
@@ -25,12 +27,14 @@ if TYPE_CHECKING:
     from .verdict_import import verdict_sink
 
 _HOMES = {
+    "Endpoint": "endpoints",
     "Estimate": "estimate",
     "JudgeSettings": "settings",
     "Report": "summary",
     "RunSummary": "tally",
     "VerdictStore": "store",
     "agreement_report": "summary",
+    "export_run": "fastchat_export",
     "local_endpoint": "local",
     "run": "runner",
     "tidy": "table",
@@ -42,12 +46,14 @@ _HOMES = {
 }
 
 __all__ = [
+    "Endpoint",
     "Estimate",
     "JudgeSettings",
     "Report",
     "RunSummary",
     "VerdictStore",
     "agreement_report",
+    "export_run",
     "local_endpoint",
     "run",
     "tidy",

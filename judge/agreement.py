@@ -51,7 +51,19 @@ COLUMNS = (
     "value",
     "status",
 )
-"""What the tidy table must have; others (`benchmark`, `reason`, …) are used when there."""
+"""What the tidy table must have."""
+
+OPTIONAL_COLUMNS = (
+    "benchmark",
+    "category",
+    "reason",
+    "protocol",
+    "inclusion_probability",
+    "orders",
+    "ab",
+    "ba",
+)
+"""What is used when there, and else empty."""
 
 CODE = {Outcome.A: 0, Outcome.TIE: 1, Outcome.BOTH_BAD: 1, Outcome.B: 2}
 
@@ -80,7 +92,7 @@ def pair_judgments(table: pd.DataFrame) -> pd.DataFrame:
             result[name] = _whole_numbers(rows[name], name)
         else:
             result[name] = _text(rows[name])
-    for name in ("benchmark", "reason", "protocol", "inclusion_probability"):
+    for name in OPTIONAL_COLUMNS:
         result[name] = _text(rows[name]) if name in rows else ""
     strange = sorted(set(result["value"]) - {*CODE, ""})
     if strange:

@@ -13,6 +13,7 @@ import click
 
 from annotate.errors import EvenhandError, UsageError
 
+from .cli_answer import answer
 from .cli_judge import judge
 from .opened import STUDY, Opened
 
@@ -84,9 +85,10 @@ def init(study: Path, title: str | None) -> None:
 def import_(study: Path, paths: tuple[Path, ...], benchmark: str | None) -> None:
     """Import questions, answers, references, votes and verdicts.
 
-    Takes FastChat benchmark folders, label JSONL (MT-Bench human votes and GPT-4 verdicts,
-    with or without conversations) and Evenhand's pair format (docs/formats.md). Importing
-    twice adds nothing; every record is imported, merged, or listed with its line.
+    Takes FastChat benchmark folders with judgments, MT-Bench-101 dialogues and grades, label
+    JSONL (MT-Bench human votes and GPT-4 verdicts, with or without conversations) and
+    Evenhand's pair format (docs/formats.md). Importing twice adds nothing; every record is
+    imported, merged, or listed with its line.
 
     \b
     Example: evenhand import harm-study ../mt_bench
@@ -163,6 +165,7 @@ def status(study: Path) -> None:
         click.echo(status_text(opened, _running_url(opened)), nl=False)
 
 
+main.add_command(answer)
 main.add_command(judge)
 
 
@@ -173,9 +176,14 @@ main.add_command(judge)
 def report(study: Path, out: Path | None, resamples: int | None) -> None:
     """Print how far raters, and the judge, agree; write report.md and report.json.
 
+    Below that, for each judge alone: the models' win rates, and whether its verdicts follow
+    the order in which answers were shown.
+
     \b
     Example: evenhand report harm-study --out exports/spring
     """
+    from annotate.library import turn_counts
+
     from .report import to_text, write
     from .summary import agreement_report
     from .table import tidy
@@ -187,6 +195,7 @@ def report(study: Path, out: Path | None, resamples: int | None) -> None:
             level=chosen.level,
             resamples=resamples or chosen.resamples,
             seed=chosen.seed,
+            questions=turn_counts(opened.store),
         )
         click.echo(to_text(found), nl=False)
         for path in write(found, out or _exports(study)):

@@ -10,10 +10,10 @@ from . import plan
 from .budget import Usage, likely
 from .output import remembered
 from .plan import body_of
-from .runner import checked
+from .runner import checked, planned_units
 from .settings import JudgeSettings, plan_spec
 from .store import VerdictStore
-from .units import chunks, unit_ids
+from .units import chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def forecast(store: Store, settings: JudgeSettings) -> Forecast:
     verdicts = VerdictStore(store)
     settings = remembered(verdicts, settings)
     subject = settings.mode.subject
-    units = unit_ids(store, subject, settings.limit, settings.baseline)
+    units = planned_units(store, settings)
     found = checked(store, settings, units)
     seen: set[str] = set()
     cached, low, high = 0, Usage(), Usage()

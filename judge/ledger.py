@@ -44,7 +44,7 @@ def record(conn: sqlite3.Connection, run_id: str, ended: Ended) -> Parsed:
     call, key = ended.call, ended.key
     attempt = insert_attempt(conn, run_id, key, call)
     parsed = parsed_of(conn, key, call.status, call.raw, call.error_class)
-    if call.status in NO_REPLY and (not ended.final or _has_reply(conn, key)):
+    if call.status in NO_REPLY and (not ended.final or has_reply(conn, key)):
         return parsed
     put_verdict(conn, key, attempt, parsed)
     return parsed
@@ -55,7 +55,8 @@ def insert_attempt(conn: sqlite3.Connection, run_id: str, key: str, call: Reply)
     inserted = conn.execute(
         "INSERT INTO judge_attempt (run, request, started_at, finished_at, status, http_status,"
         " raw, served_model, system_fingerprint, prompt_tokens, completion_tokens, latency_ms,"
-        " error_class, error_text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " error_class, error_text, endpoint)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             run_id,
             key,
@@ -71,6 +72,7 @@ def insert_attempt(conn: sqlite3.Connection, run_id: str, key: str, call: Reply)
             call.latency_ms,
             _text(call.error_class),
             _text(call.error_text),
+            call.endpoint,
         ),
     )
     return int(inserted.lastrowid or 0)
@@ -196,7 +198,8 @@ def _units(conn: sqlite3.Connection, key: str) -> list[JudgedUnit]:
     ).fetchall()
 
 
-def _has_reply(conn: sqlite3.Connection, key: str) -> bool:
+def has_reply(conn: sqlite3.Connection, key: str) -> bool:
+    """Whether a request has a committed reply, usable or not."""
     row = conn.execute("SELECT status FROM verdict WHERE request = ?", (key,)).fetchone()
     return row is not None and row[0] not in NO_REPLY
 

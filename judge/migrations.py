@@ -30,6 +30,14 @@ def m002_modes(db: Database) -> None:
             db.execute(statement)
 
 
+@MIGRATIONS()
+def m003_imported_orders(db: Database) -> None:
+    """Verdicts in each order that came in a file, without their calls."""
+    for statement in M003.split(";;"):
+        if statement.strip():
+            db.execute(statement)
+
+
 M001 = """
 -- Live: one row per (fingerprint, endpoint), continued by every later call of it.
 -- Imported: one row per judge named in a file. The name is the source of its judgments.
@@ -229,5 +237,23 @@ CREATE TABLE judge_anchor (
   run TEXT NOT NULL REFERENCES judge_run (id),
   created_at TEXT NOT NULL CHECK (created_at LIKE '%Z'),
   result TEXT NOT NULL CHECK (json_valid(result))
+) STRICT
+"""
+
+M003 = """
+-- What a file says of each order behind an imported pair verdict: no call of ours is known,
+-- so there is no request or attempt. order_shown is canonical: ab is A shown first.
+CREATE TABLE imported_order (
+  run TEXT NOT NULL REFERENCES judge_run (id),
+  pair TEXT NOT NULL REFERENCES pair (id),
+  turn INTEGER NOT NULL CHECK (turn >= 0),
+  dimension TEXT NOT NULL,
+  replicate INTEGER NOT NULL CHECK (replicate >= 1),
+  order_shown TEXT NOT NULL CHECK (order_shown IN ('ab', 'ba')),
+  status TEXT NOT NULL CHECK (status IN ('ok', 'unparseable', 'ambiguous', 'truncated',
+    'refused', 'filtered', 'api_error', 'timeout', 'skipped_budget')),
+  outcome TEXT CHECK (outcome IN ('a', 'b', 'tie', 'both_bad')),
+  CHECK ((status = 'ok') = (outcome IS NOT NULL)),
+  PRIMARY KEY (run, pair, turn, dimension, replicate, order_shown)
 ) STRICT
 """

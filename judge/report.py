@@ -7,13 +7,26 @@ the same bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, fields
 from itertools import groupby
 from pathlib import Path
 from string import ascii_lowercase
 
+from judge import figure_pages, grade_pages
 from judge.estimate import Estimate
+from judge.layout import (
+    aligned,
+    counted,
+    escaped,
+    markdown_table,
+    percent,
+    safe,
+    tallied,
+    widths_of,
+    wrapped,
+)
+from judge.plain import plain
 from judge.summary import Block, DimensionReport, JudgeCounts, Line, Report, VoteCounts
 from judge.views import comparison_words, turn_words
 
@@ -31,6 +44,10 @@ DEFINITIONS = {
     "kappa*": "Cohen's kappa, symmetrised over which model is called A: 1 always the same, "
     "0 as chance would have it, below 0 less; on S2 it is 2p − 1",
     "alpha": "Krippendorff's alpha, nominal: 1, 0, below 0 as for kappa*; chance from pooled votes",
+    "majority": "the outcome of more than half of the judges, ties of both kinds as one; "
+    "otherwise the panel abstains, which is no verdict",
+    **figure_pages.DEFINITIONS,
+    **grade_pages.DEFINITIONS,
 }
 
 HEADINGS = ("turn", "setup", "agree", "percent", "kappa*", "alpha", "coverage")
@@ -45,41 +62,44 @@ def to_text(report: Report) -> str:
         out += [f"  {line}" for line in _dimension_facts(part)]
         for block in part.blocks:
             out += ["", *_block_text(block)]
+        for line in _panel_facts(part):
+            out += ["", *wrapped(line, first="  ", rest="    ")]
+        for block in part.side_by_side:
+            out += ["", *_block_text(block)]
+        for figures in part.figures:
+            out += ["", *figure_pages.text_lines(figures)]
         out.append("")
+    for table in report.grades:
+        out += [*grade_pages.text_lines(table), ""]
     out.append("How to read")
     width = max(map(len, DEFINITIONS)) + 2
     for word, meaning in DEFINITIONS.items():
-        out += _wrapped(meaning, first=f"  {word:<{width}}", rest=" " * (width + 2))
-    return _safe("\n".join(out) + "\n")
+        out += wrapped(meaning, first=f"  {word:<{width}}", rest=" " * (width + 2))
+    return safe("\n".join(out) + "\n")
 
 
 def to_markdown(report: Report) -> str:
     """For a page or a repository; one table per population."""
     out = [f"# {TITLE}", "", _settings(report), ""]
     for part in report.dimensions:
-        out += [f"## Dimension: {_escaped(part.dimension)}", ""]
-        out += [f"- {_escaped(fact)}" for fact in _dimension_facts(part)]
+        out += [f"## Dimension: {escaped(part.dimension)}", ""]
+        out += [f"- {escaped(fact)}" for fact in _dimension_facts(part)]
         for block in part.blocks:
-            out += ["", f"### {_escaped(_heading(block))}", ""]
-            out += [f"- {_escaped(line)}" for line in _facts(block)]
-            undefined, marks = _undefined_comparisons(block), _marks(block)
-            out += [f"- {_escaped(line)}" for line in undefined.values()]
-            rows = [
-                (
-                    comparison_words(line.comparison, line.judge, simulated=block.simulated),
-                    *_cells(line, marks),
-                )
-                for line in block.lines
-                if (line.comparison, line.judge) not in undefined
-            ]
-            if rows:
-                out += ["", *_markdown_table(("comparison", *HEADINGS), rows)]
-            if remarks := _remarks(block):
-                out += ["", *(f"- {_escaped(remark)}" for remark in remarks)]
+            out += _block_markdown(block)
+        for line in _panel_facts(part):
+            out += ["", f"**{escaped(line)}**"]
+        for block in part.side_by_side:
+            out += _block_markdown(block)
+        for figures in part.figures:
+            out += ["", *figure_pages.markdown_lines(figures)]
         out.append("")
+    if report.grades:
+        out += ["## Grades", ""]
+    for table in report.grades:
+        out += [*grade_pages.markdown_lines(table), ""]
     out += ["## How to read", ""]
-    out += [f"- **{_escaped(word)}**: {meaning}" for word, meaning in DEFINITIONS.items()]
-    return _safe("\n".join(out) + "\n")
+    out += [f"- **{escaped(word)}**: {meaning}" for word, meaning in DEFINITIONS.items()]
+    return safe("\n".join(out) + "\n")
 
 
 def to_json(report: Report) -> str:
@@ -95,6 +115,7 @@ def to_json(report: Report) -> str:
         },
         "definitions": DEFINITIONS,
         "dimensions": [_dimension_json(part) for part in report.dimensions],
+        "grades": [grade_pages.to_json(table) for table in report.grades],
     }
     return json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -128,14 +149,27 @@ def _dimension_facts(part: DimensionReport) -> list[str]:
     for judge in part.judges:
         reasons = [f"{n} {reason}" for reason, n in judge.tie_reasons.items()]
         parts = [
-            f"judge {judge.judge}: {_counted(judge.verdicts, 'pair verdict')}",
+            f"judge {judge.judge}: {counted(judge.verdicts, 'pair verdict')}",
             f"{judge.usable} usable",
-            _counted(judge.ties, "tie") + (f" ({', '.join(reasons)})" if reasons else ""),
+            counted(judge.ties, "tie") + (f" ({', '.join(reasons)})" if reasons else ""),
             *([f"{judge.both_bad} both bad"] if judge.both_bad else []),
             *(f"{n} {status}" for status, n in judge.failed.items()),
         ]
         facts.append(", ".join(parts))
+    for name, found in part.stability:
+        facts.append(f"judge {name}, {grade_pages.stability_words(found)}")
     return facts + list(part.notes)
+
+
+def _panel_facts(part: DimensionReport) -> Iterator[str]:
+    """What the judges have in common, as the heading of the comparison."""
+    if part.panel is not None:
+        panel = part.panel
+        yield (
+            f"Side by side, on the {counted(panel.units, 'unit')} that all of"
+            f" {', '.join(panel.judges)} judged ({panel.left_out} left out);"
+            f" the majority abstains on {panel.abstained}"
+        )
 
 
 def _heading(block: Block) -> str:
@@ -145,36 +179,55 @@ def _heading(block: Block) -> str:
 def _facts(block: Block) -> list[str]:
     c = block.counts
     facts = [
-        f"{_counted(c.questions, 'question')}, {_counted(c.pairs, 'pair')},"
-        f" {_counted(c.units, 'unit')} (pair × turn), {c.units_with_two_votes} of them with two"
+        f"{counted(c.questions, 'question')}, {counted(c.pairs, 'pair')},"
+        f" {counted(c.units, 'unit')} (pair × turn), {c.units_with_two_votes} of them with two"
         " or more votes",
-        f"{_counted(c.raters, 'rater')}, {_counted(c.votes, 'vote')}:"
-        f" {_counted(c.ties, 'tie')}, {c.both_bad} both bad",
+        f"{counted(c.raters, 'rater')}, {counted(c.votes, 'vote')}:"
+        f" {counted(c.ties, 'tie')}, {c.both_bad} both bad",
     ]
     if c.excluded:
-        facts.append(f"votes not used: {_tallied(c.excluded)}")
+        facts.append(f"votes not used: {tallied(c.excluded)}")
     return facts + list(block.notes)
 
 
 def _block_text(block: Block) -> Iterator[str]:
-    yield from _wrapped(_heading(block), first="  ", rest="    ")
+    yield from wrapped(_heading(block), first="  ", rest="    ")
     for fact in _facts(block):
-        yield from _wrapped(fact, first="    ", rest="      ")
+        yield from wrapped(fact, first="    ", rest="      ")
     undefined, marks = _undefined_comparisons(block), _marks(block)
     shown = [line for line in block.lines if (line.comparison, line.judge) not in undefined]
     rows = [_cells(line, marks) for line in shown]
-    widths = [max(map(len, column)) for column in zip(HEADINGS, *rows, strict=True)]
+    widths = widths_of(HEADINGS, rows)
     if rows:
         yield ""
-        yield "    " + _aligned(HEADINGS, widths)
+        yield "    " + aligned(HEADINGS, widths, words=2)
     for key, lines in groupby(block.lines, key=lambda line: (line.comparison, line.judge)):
         if key in undefined:
-            yield from _wrapped(undefined[key], first="  ", rest="    ")
+            yield from wrapped(undefined[key], first="  ", rest="    ")
             continue
         yield f"  {comparison_words(*key, simulated=block.simulated)}"
-        yield from (f"    {_aligned(_cells(line, marks), widths)}" for line in lines)
+        yield from (f"    {aligned(_cells(line, marks), widths, words=2)}" for line in lines)
     for remark in _remarks(block):
-        yield from _wrapped(remark, first="    ", rest="      ")
+        yield from wrapped(remark, first="    ", rest="      ")
+
+
+def _block_markdown(block: Block) -> Iterator[str]:
+    yield from ("", f"### {escaped(_heading(block))}", "")
+    yield from (f"- {escaped(line)}" for line in _facts(block))
+    undefined, marks = _undefined_comparisons(block), _marks(block)
+    yield from (f"- {escaped(line)}" for line in undefined.values())
+    rows = [
+        (
+            comparison_words(line.comparison, line.judge, simulated=block.simulated),
+            *_cells(line, marks),
+        )
+        for line in block.lines
+        if (line.comparison, line.judge) not in undefined
+    ]
+    if rows:
+        yield from ("", *markdown_table(("comparison", *HEADINGS), rows, words=3))
+    if remarks := _remarks(block):
+        yield from ("", *(f"- {escaped(remark)}" for remark in remarks))
 
 
 def _undefined_comparisons(block: Block) -> dict[tuple[str, str], str]:
@@ -187,7 +240,7 @@ def _undefined_comparisons(block: Block) -> dict[tuple[str, str], str]:
             named = comparison_words(*key, simulated=block.simulated)
             words = f"{named}: undefined: {first.reason}"
             if first.excluded:
-                words += f" ({_tallied(first.excluded)})"
+                words += f" ({tallied(first.excluded)})"
             result[key] = words
     return result
 
@@ -198,7 +251,7 @@ def _cells(line: Line, marks: Mapping[str, str]) -> tuple[str, ...]:
         {None: "all", 0: "whole"}.get(line.turn, str(line.turn)),
         line.setup,
         f"{agreement.numerator}/{agreement.denominator}",
-        _figure(agreement, _percent, marks),
+        _figure(agreement, percent, marks),
         _figure(line.kappa_symmetrised, _coefficient, marks),
         _figure(line.alpha, _coefficient, marks),
         _coverage(line),
@@ -216,7 +269,7 @@ def _figure(estimate: Estimate, words: Callable[[float], str], marks: Mapping[st
 def _coverage(line: Line) -> str:
     if line.coverage is None:
         return ""
-    return "–" if line.coverage.value is None else f"{_percent(line.coverage.value)} %"
+    return "–" if line.coverage.value is None else f"{percent(line.coverage.value)} %"
 
 
 def _marks(block: Block) -> dict[str, str]:
@@ -239,8 +292,8 @@ def _remarks(block: Block) -> list[str]:
         first = line.setup == "S1" and line.turn == block.lines[0].turn
         if first and line.agreement.value is not None and line.agreement.excluded:
             named = comparison_words(line.comparison, line.judge, simulated=block.simulated)
-            tallied = _tallied(line.agreement.excluded)
-            remarks.append(f"votes in no row of {named}, {turn_words(line.turn)}: {tallied}")
+            left_out = tallied(line.agreement.excluded)
+            remarks.append(f"votes in no row of {named}, {turn_words(line.turn)}: {left_out}")
     return remarks
 
 
@@ -250,6 +303,10 @@ def _dimension_json(part: DimensionReport) -> dict[str, object]:
         "notes": list(part.notes),
         "judges": [_counts_json(judge) for judge in part.judges],
         "blocks": [_block_json(block) for block in part.blocks],
+        "figures": [figure_pages.to_json(figures) for figures in part.figures],
+        "stability": [{"judge": name, **plain(found)} for name, found in part.stability],
+        "panel": plain(part.panel),
+        "side_by_side": [_block_json(block) for block in part.side_by_side],
     }
 
 
@@ -276,56 +333,8 @@ def _line_json(line: Line) -> dict[str, object]:
     return result | {"turns": turn_words(line.turn)}
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}"
-
-
 def _coefficient(value: float) -> str:
     """Without the leading zero, so that two intervals fit beside each other."""
     return (
         f"{round(value, 3) + 0.0:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"
     )
-
-
-def _counted(n: int, word: str) -> str:
-    return f"{n} {word}{'' if n == 1 else 's'}"
-
-
-def _tallied(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{n} {reason}" for reason, n in counts.items())
-
-
-def _aligned(cells: Iterable[str], widths: Iterable[int]) -> str:
-    pairs = enumerate(zip(cells, widths, strict=True))
-    # Words to the left, numbers to the right.
-    padded = [f"{c:<{w}}" if i < 2 else f"{c:>{w}}" for i, (c, w) in pairs]
-    return "  ".join(padded).rstrip()
-
-
-def _wrapped(text: str, *, first: str, rest: str, width: int = 100) -> list[str]:
-    lines = [first]
-    empty = True
-    for word in text.split():
-        if not empty and len(lines[-1]) + 1 + len(word) > width:
-            lines.append(rest)
-            empty = True
-        lines[-1] += word if empty else f" {word}"
-        empty = False
-    return lines
-
-
-def _markdown_table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
-    marks = ["---"] * 3 + ["---:"] * (len(headings) - 3)
-    lines = [headings, tuple(marks), *(tuple(map(_escaped, row)) for row in rows)]
-    return ["| " + " | ".join(line) + " |" for line in lines]
-
-
-def _escaped(text: str) -> str:
-    """Names come from files and must not turn into markup or a second table cell."""
-    one_line = " ".join(text.split())
-    return "".join(f"\\{ch}" if ch in "\\`*_{}<>[]|#!" else ch for ch in one_line)
-
-
-def _safe(text: str) -> str:
-    """Without control characters: a name from a file must not steer the terminal."""
-    return "".join(ch for ch in text if ch == "\n" or ch.isprintable())

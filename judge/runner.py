@@ -28,8 +28,16 @@ __all__ = ["JudgeSettings", "PreflightError", "RunSummary", "run"]
 WARNINGS_KEPT = 20
 
 
-def run(store: Store, settings: JudgeSettings, progress: Progress | None = None) -> RunSummary:
+def run(
+    store: Store,
+    settings: JudgeSettings,
+    progress: Progress | None = None,
+    *,
+    units: Sequence[str] | None = None,
+) -> RunSummary:
     """Judge the first `limit` pairs (or answers) in every turn, dimension and order.
+
+    With `units`, these instead of the first of the plan.
 
     A run with the same fingerprint and endpoint is continued: no committed reply is asked
     again. Interrupt (SIGINT) finishes the calls in flight and returns with the state
@@ -44,7 +52,9 @@ def run(store: Store, settings: JudgeSettings, progress: Progress | None = None)
     """
     shown: Progress = progress or Silent()
     verdicts = VerdictStore(store)
-    units = unit_ids(store, settings.mode.subject, settings.limit, settings.baseline)
+    units = unit_ids(
+        store, settings.mode.subject, settings.limit, settings.baseline, settings.shard
+    )
     found, known = prepare(verdicts, settings, units)
     for warning in found.warnings:
         shown.note(f"warning: {warning}")
@@ -61,6 +71,11 @@ def run(store: Store, settings: JudgeSettings, progress: Progress | None = None)
         verdicts.finish_run(started.id, state)
         shown.finish()
     return summary(verdicts, session, started, units, found.warnings)
+
+
+def planned_units(store: Store, settings: JudgeSettings) -> list[str]:
+    """What a run with these settings is about, in plan order."""
+    return unit_ids(store, settings.mode.subject, settings.limit, settings.baseline, settings.shard)
 
 
 def prepare(

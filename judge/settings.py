@@ -32,7 +32,8 @@ class JudgeSettings(CallSettings):
     `prompts` replaces the shipped prompts of `dimensions`, one for one. `baseline` names the
     model that every pair must have (pairwise only). `turns` judges each turn that was asked,
     only the last, or the dialogue as a whole. `references` shows reference solutions where
-    there are any, demands them, or shows none.
+    there are any, demands them, or shows none. `shard` (k, n) is the k-th of n parts of the
+    plan, for workers on copies of the study (`judge.merge` brings them together).
     `output` is `tag`, `json` (under a schema) or `auto`: json where the endpoint can; a run
     writes what it found out about that into `output_probe`.
     """
@@ -45,6 +46,7 @@ class JudgeSettings(CallSettings):
     turns: Turns = "each"
     references: References = "auto"
     replicates: int = 1
+    shard: tuple[int, int] | None = None
     explain: bool = False
     output: str = "tag"
     output_probe: Mapping[str, Any] = field(default_factory=dict)
@@ -66,6 +68,8 @@ class JudgeSettings(CallSettings):
             require(value in known, name, value, f"one of {', '.join(known)}")
         require(self.limit is None or self.limit > 0, "limit", self.limit, "more than 0")
         require(self.replicates > 0, "replicates", self.replicates, "1 or more")
+        part, parts = self.shard or (1, 1)
+        require(1 <= part <= parts, "shard", f"{part}/{parts}", "K/N with 1 ≤ K ≤ N")
         paired = self.mode is Mode.PAIRWISE or not self.baseline
         require(paired, "baseline", self.baseline, f"none: {self.mode} is about single answers")
         foreign = sorted({p.mode for p in self.asked} - {self.mode})
@@ -104,6 +108,7 @@ def manifest(settings: JudgeSettings, found: Preflight) -> dict[str, Any]:
         **_judge(settings),
         "fingerprint": fingerprint(settings),
         "endpoint": settings.endpoint_name,
+        "endpoints": settings.shares(),
         "endpoint_details": dict(settings.endpoint_details),
         "data_digest": found.data_digest,
         "output_probe": dict(settings.output_probe),

@@ -7,6 +7,7 @@ judgments are derived: :meth:`VerdictStore.reparse` makes them again from the ra
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -142,21 +143,8 @@ class VerdictStore(RunStore):
                     put_verdict(conn, key, None, parsed)
 
     def used(self, run_id: str) -> tuple[int, int]:
-        """Tokens (in, out) of all calls of a run; where a call did not tell, its bound.
-
-        Errors with a response, and calls that never connected, cost nothing.
-        """
-        row = self.store.conn.execute(
-            "SELECT sum(coalesce(a.prompt_tokens, length(CAST(r.body AS BLOB)))),"
-            " sum(coalesce(a.completion_tokens, 2 * coalesce("
-            "json_extract(r.body, '$.max_tokens'),"
-            " json_extract(r.body, '$.max_completion_tokens'), 0)))"
-            " FROM judge_attempt a JOIN judge_request r ON r.key = a.request WHERE a.run = ?"
-            " AND (a.status IN ('reply', 'timeout') OR a.status = 'api_error'"
-            " AND a.http_status IS NULL AND a.error_class IS NOT 'ConnectError')",
-            (run_id,),
-        ).fetchone()
-        return int(row[0] or 0), int(row[1] or 0)
+        """Tokens (in, out) of all calls of a run (see :func:`used_tokens`)."""
+        return used_tokens(self.store.conn, run_id)
 
     # Calls
 
@@ -205,6 +193,24 @@ class VerdictStore(RunStore):
     def transcript(self, unit_id: str) -> list[dict[str, Any]]:
         """Every call made for a pair or an answer."""
         return readings.transcript(self.store, unit_id)
+
+
+def used_tokens(conn: sqlite3.Connection, run_id: str) -> tuple[int, int]:
+    """Tokens (in, out) of all calls of a run; where a call did not tell, its bound.
+
+    Errors with a response, and calls that never connected, cost nothing.
+    """
+    row = conn.execute(
+        "SELECT sum(coalesce(a.prompt_tokens, length(CAST(r.body AS BLOB)))),"
+        " sum(coalesce(a.completion_tokens, 2 * coalesce("
+        "json_extract(r.body, '$.max_tokens'),"
+        " json_extract(r.body, '$.max_completion_tokens'), 0)))"
+        " FROM judge_attempt a JOIN judge_request r ON r.key = a.request WHERE a.run = ?"
+        " AND (a.status IN ('reply', 'timeout') OR a.status = 'api_error'"
+        " AND a.http_status IS NULL AND a.error_class IS NOT 'ConnectError')",
+        (run_id,),
+    ).fetchone()
+    return int(row[0] or 0), int(row[1] or 0)
 
 
 _AMONG = "coalesce(i.pair, i.answer) IN (SELECT value FROM json_each(?))"

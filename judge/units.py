@@ -41,15 +41,26 @@ class Unit:
 
 
 def unit_ids(
-    store: Store, subject: Subject, limit: int | None = None, baseline: str = ""
+    store: Store,
+    subject: Subject,
+    limit: int | None = None,
+    baseline: str = "",
+    shard: tuple[int, int] | None = None,
 ) -> list[str]:
     """The first `limit` units (all without it) in plan order.
 
-    With `baseline`, only pairs in which this model stands.
+    With `baseline`, only pairs in which this model stands; with `shard` (k, n), only the
+    k-th of every n of them, so that the shards' units are all units once.
 
     Raises:
         UsageError: no pair has a model of this name.
     """
+    found = _all_ids(store, subject, limit, baseline)
+    part, parts = shard or (1, 1)
+    return found[part - 1 :: parts]
+
+
+def _all_ids(store: Store, subject: Subject, limit: int | None, baseline: str) -> list[str]:
     if subject is Subject.ANSWER:
         return library.answer_ids(store, limit=limit)
     found = library.pair_ids(store, limit=limit, model=baseline or None)

@@ -1,82 +1,42 @@
-"""Verdicts that came in a file: labels only, their orders unknown.
+"""Verdicts and grades that came in a file, with no call of ours behind them.
 
 One imported run per judge named in the file. Importing twice adds nothing; a second,
-different value for the same place is reported and the first one stands.
+different value for the same place is reported and the first one stands. Where a file has
+both orders of a pair verdict, each is kept beside it; else its orders are unknown.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-from annotate.errors import DataError
-from annotate.importer import BoundLabel, VerdictSink
+from annotate.importer import Bound, BoundGrade, BoundLabel, VerdictSink
 from annotate.library import Added
 from annotate.readers import Problem
-from annotate.records import Label, Outcome, SourceKind, Status
+from annotate.records import Game, Label, Outcome, Status
 from annotate.store import Store
 
-from .ledger import add_pair_verdict
+from .ledger import add_answer_verdict, add_pair_verdict
+from .modes import Mode
 from .store import VerdictStore
 from .verdicts import PairVerdict, Verdict, combine
 
-CONFLICTS_SHOWN = 20
-
-
-@dataclass(slots=True)
-class ImportCounts:
-    """What an import did; `conflict_places` names the first conflicts in words."""
-
-    imported: int = 0
-    merged: int = 0
-    conflicts: int = 0
-    runs: int = 0
-    conflict_places: list[str] = field(default_factory=list)
-
-
-def import_labels(store: Store, labels: Iterable[tuple[Label, str]]) -> ImportCounts:
-    """Store (label, pair id) verdicts of judges, all or none.
-
-    Labels may name their models in either order; they are brought to canonical naming.
-
-    Raises:
-        DataError: a label is not a judge's, or is `ok` without a value.
-    """
-    verdicts, counts, runs = VerdictStore(store), ImportCounts(), dict[str, str]()
-    with store.write() as conn:
-        for label, pair_id in labels:
-            _check(label)
-            if label.source_id not in runs:
-                runs[label.source_id] = verdicts.import_run(conn, label.source_id)
-            _add(conn, runs[label.source_id], label.canonical(), pair_id, counts)
-        counts.runs = len(runs)
-        store.log(
-            conn,
-            "verdicts_imported",
-            ",".join(sorted(runs.values())),
-            {"imported": counts.imported, "merged": counts.merged, "conflicts": counts.conflicts},
-        )
-    return counts
+REPLICATE = 1
 
 
 def verdict_sink(store: Store) -> VerdictSink:
-    """What `annotate.importer` hands judges' labels to: one answer per label, in order."""
+    """What `annotate.importer` hands judges' labels and grades to: one answer each, in order."""
 
-    def sink(labels: list[BoundLabel]) -> list[Added | Problem]:
-        verdicts, runs = VerdictStore(store), dict[str, str]()
+    def sink(bound: Sequence[Bound]) -> list[Added | Problem]:
+        verdicts, runs = VerdictStore(store), dict[tuple[str, Mode], str]()
         done: list[Added | Problem] = []
         with store.write() as conn:
-            for bound in labels:
-                label = bound.label
-                if label.source_id not in runs:
-                    runs[label.source_id] = verdicts.import_run(conn, label.source_id)
-                counts = ImportCounts()
-                _add(conn, runs[label.source_id], label, bound.pair_id, counts)
-                if counts.conflicts:
-                    done.append(Problem(bound.where, "winner", counts.conflict_places[0]))
+            for one in bound:
+                run_id = _run(conn, verdicts, one, runs)
+                if isinstance(one, BoundGrade):
+                    done.append(_add_grade(conn, run_id, one))
                 else:
-                    done.append(Added.NEW if counts.imported else Added.MERGED)
+                    done.append(_add_label(conn, run_id, one))
             imported = sum(1 for what in done if what is Added.NEW)
             if imported:
                 body = {"imported": imported}
@@ -86,44 +46,63 @@ def verdict_sink(store: Store) -> VerdictSink:
     return sink
 
 
-def _check(label: Label) -> None:
-    where = f"verdict on question {label.key.question_id} of {label.key.benchmark}"
-    if label.source_kind is not SourceKind.JUDGE:
-        raise DataError(f"{where}: source kind {label.source_kind}; expected judge")
-    if not label.source_id:
-        raise DataError(f"{where}: no judge named; expected source_id")
-    if label.status is Status.OK and label.value is None and label.games is None:
-        raise DataError(f"{where}: status ok without a value; expected a, b, tie or both_bad")
+def _run(
+    conn: sqlite3.Connection, verdicts: VerdictStore, one: Bound, runs: dict[tuple[str, Mode], str]
+) -> str:
+    """The imported run of a judge; its grades are a run of their own, which has one mode."""
+    if isinstance(one, BoundGrade):
+        key = (one.grade.source_id, Mode.GRADE)
+    else:
+        key = (one.label.source_id, Mode.PAIRWISE)
+    if key not in runs:
+        runs[key] = verdicts.import_run(conn, *key)
+    return runs[key]
 
 
-def _add(
-    conn: sqlite3.Connection, run_id: str, label: Label, pair_id: str, counts: ImportCounts
-) -> None:
-    unit = (run_id, pair_id, label.turn, label.dimension, 1)
+def _add_label(conn: sqlite3.Connection, run_id: str, bound: BoundLabel) -> Added | Problem:
+    label = bound.label
     new = _pair_verdict(label)
     # The pair may have got its text, and with it another id, since the last import.
     old = conn.execute(
-        "SELECT status, outcome, reason FROM pair_verdict WHERE run = ?1"
+        "SELECT pair, status, outcome, reason, orders FROM pair_verdict WHERE run = ?1"
         " AND pair IN (SELECT o.id FROM pair p JOIN pair o ON o.question = p.question"
         " AND o.model_a = p.model_a AND o.model_b = p.model_b"
         " WHERE p.id = ?2 AND ?2 IN (o.id, o.superseded_by))"
         " AND turn = ?3 AND dimension = ?4 AND replicate = ?5",
-        unit,
+        (run_id, bound.pair_id, label.turn, label.dimension, REPLICATE),
     ).fetchone()
     if old is None:
+        unit = (run_id, bound.pair_id, label.turn, label.dimension, REPLICATE)
         add_pair_verdict(conn, unit, new)
-        counts.imported += 1
-    elif tuple(old) == (new.status, new.outcome, new.reason):
-        counts.merged += 1
-    else:
-        counts.conflicts += 1
-        if len(counts.conflict_places) < CONFLICTS_SHOWN:
-            counts.conflict_places.append(
-                f"{label.source_id} on question {label.key.question_id} ({label.model_a} /"
-                f" {label.model_b}), turn {label.turn}, {label.dimension}:"
-                f" {new.outcome or new.reason} differs from the stored {old[1] or old[2]},"
-                " which stands"
-            )
+        _add_orders(conn, unit, label)
+        return Added.NEW
+    pair, *stored, orders = old
+    if stored == [new.status, new.outcome, new.reason]:
+        if orders == new.orders:
+            # An import by an earlier version kept the pair verdict only.
+            _add_orders(conn, (run_id, pair, label.turn, label.dimension, REPLICATE), label)
+        return Added.MERGED
+    return Problem(
+        bound.where,
+        "winner",
+        f"{label.source_id} on question {label.key.question_id} ({label.model_a} /"
+        f" {label.model_b}), turn {label.turn}, {label.dimension}:"
+        f" {new.outcome or new.reason} differs from the stored {stored[1] or stored[2]},"
+        " which stands",
+    )
+
+
+def _add_orders(
+    conn: sqlite3.Connection, unit: tuple[str, str, int, str, int], label: Label
+) -> None:
+    for order, game in zip(("ab", "ba"), label.games or (), strict=False):
+        verdict = _verdict(game)
+        conn.execute(
+            "INSERT OR IGNORE INTO imported_order"
+            " (run, pair, turn, dimension, replicate, order_shown, status, outcome)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (*unit, order, verdict.status, verdict.outcome),
+        )
 
 
 def _pair_verdict(label: Label) -> PairVerdict:
@@ -135,6 +114,31 @@ def _pair_verdict(label: Label) -> PairVerdict:
     return PairVerdict(Status.INCOMPLETE, None, label.reason or label.status.value, "unknown")
 
 
-def _verdict(game: Outcome | None) -> Verdict:
-    """One game of a file; files do not say how a game failed."""
-    return Verdict(Status.API_ERROR) if game is None else Verdict(Status.OK, game)
+def _verdict(game: Game) -> Verdict:
+    return Verdict(Status.OK, game) if isinstance(game, Outcome) else Verdict(game)
+
+
+def _add_grade(conn: sqlite3.Connection, run_id: str, bound: BoundGrade) -> Added | Problem:
+    grade = bound.grade
+    unit = (run_id, bound.answer_id, grade.turn, grade.dimension, REPLICATE)
+    old = conn.execute(
+        "SELECT status, grade FROM answer_verdict WHERE run = ? AND answer = ? AND turn = ?"
+        " AND dimension = ? AND replicate = ?",
+        unit,
+    ).fetchone()
+    if old is None:
+        add_answer_verdict(conn, unit, grade.status, grade.grade, None, grade.reason)
+        return Added.NEW
+    if old == (grade.status, grade.grade):
+        return Added.MERGED
+    return Problem(
+        bound.where,
+        "score",
+        f"{grade.source_id} on {grade.model}'s answer to question {grade.key.question_id},"
+        f" turn {grade.turn}, {grade.dimension}: {_shown(grade.status, grade.grade)} differs"
+        f" from the stored {_shown(*old)}, which stands",
+    )
+
+
+def _shown(status: str, grade: float | None) -> str:
+    return status if grade is None else f"{grade:g}"

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
-from ..records import Answer, Label, Question, Reference
+from ..records import Answer, Grade, Label, Question, Reference
 
-Record: TypeAlias = Question | Answer | Reference | Label
+Record: TypeAlias = Question | Answer | Reference | Label | Grade
 
 MAX_LINE_CHARACTERS = 20_000_000
 

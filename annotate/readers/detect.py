@@ -12,6 +12,7 @@ from typing import Any
 
 from .base import Read, Where
 from .fastchat import read_answers, read_pair_judgments, read_questions, read_references
+from .grades import read_mtbench101_grades, read_single_grades
 from .labels import read_labels
 from .mtbench101 import read_dialogues
 from .pairs import read_pairs
@@ -52,13 +53,11 @@ PLAIN: dict[str, tuple[Reader | None, int, str]] = {
     "labels": (read_labels, 3, ""),
     "pair judgments": (read_pair_judgments, 3, ""),
     "judge prompts": (None, 9, "prompts of a judge: not imported; they are not study data"),
-    "single-answer grades": (None, 9, "1–10 grades of single answers: this version reads pairs"),
-    "MT-Bench-101 grades": (
-        None,
-        9,
-        "1–10 grades of MT-Bench-101 turns: not imported; this version reads its dialogues",
-    ),
+    "single-answer grades": (read_single_grades, 3, ""),
+    "MT-Bench-101 grades": (read_mtbench101_grades, 3, ""),
 }
+JUDGMENTS = ("labels", "pair judgments", "single-answer grades", "MT-Bench-101 grades")
+"""Kinds that speak about questions and answers of other files."""
 
 
 INNER = ("model_answer", "reference_answer", "model_judgment")

@@ -2,13 +2,17 @@
 
 Trap of the format: a model's name is its file's name, whatever `model_id` says.
 `g2_winner` of pair judgments is already mapped back to the models: it is not swapped again.
+
+Evenhand's own export (judge/fastchat_export.py) adds fields that FastChat ignores and that are
+read here, so that a round trip loses nothing: `dimension`, `orders` and `reason`, and per game
+`g1_verdict`, `g2_verdict`: `both_bad` or the status of a failure, which FastChat cannot say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
 
@@ -16,12 +20,14 @@ from ..records import (
     INLINE,
     OVERALL,
     Answer,
+    Game,
     Label,
     Outcome,
     Question,
     QuestionKey,
     Reference,
     SourceKind,
+    Status,
     assistant_turns,
     user_turns,
 )
@@ -39,6 +45,16 @@ Id = Annotated[str, BeforeValidator(_as_id), Field(min_length=1, max_length=500)
 
 
 MAX_TURN = 10_000
+DIMENSION = r"^[a-z][a-z0-9_]{0,39}$"
+NO_REPLY = "$ERROR$"
+"""What FastChat writes as a judgment when the call itself failed."""
+
+PROMPT_SETS = {
+    f"{form}-{name}": f"{form}-{base}"
+    for form, base in (("pair", "v2"), ("single", "v1"))
+    for name in (f"{base}-multi-turn", "math-v1", "math-v1-multi-turn")
+}
+"""FastChat asks one judge with four prompts, by turn and category: that is one judge here."""
 Judge = (
     Annotated[str, Field(min_length=1, max_length=500)]
     | Annotated[list[Annotated[str, Field(min_length=1, max_length=500)]], Field(min_length=1)]
@@ -78,6 +94,20 @@ class PairJudgmentLine(BaseModel):
     g2_winner: str
     judge: Judge
     turn: int = Field(ge=1, le=MAX_TURN)
+    g1_judgment: Any = None
+    g2_judgment: Any = None
+    dimension: str = Field(default=OVERALL, pattern=DIMENSION)
+    orders: Literal["both", "unknown"] = "both"
+    reason: str = ""
+    g1_verdict: str | None = None
+    g2_verdict: str | None = None
+
+
+def judge_name(judge: str | list[str]) -> str:
+    """One name for a judge: FastChat's [model, prompt] as `model/prompt set`."""
+    if isinstance(judge, str):
+        return judge
+    return "/".join([*judge[:-1], PROMPT_SETS.get(judge[-1], judge[-1])])
 
 
 def read_questions(path: Path, name: str, benchmark: str) -> Iterator[Read]:
@@ -153,15 +183,18 @@ def read_pair_judgments(path: Path, name: str, benchmark: str) -> Iterator[Read]
 
 
 WINNERS = {"model_1": Outcome.A, "model_2": Outcome.B, "tie": Outcome.TIE}
+FAILURES = frozenset(Status) - {Status.OK, Status.INCOMPLETE, Status.WITHDRAWN}
+"""The statuses by which a call can fail."""
 
 
 def _pair_judgment(where: Where, line: PairJudgmentLine, benchmark: str) -> Read:
-    games: list[Outcome | None] = []
-    for field, winner in (("g1_winner", line.g1_winner), ("g2_winner", line.g2_winner)):
-        if winner not in (*WINNERS, "error"):
-            return Problem(where, field, f"found {winner!r}, expected model_1, model_2, tie, error")
-        games.append(WINNERS.get(winner))
-    judge = line.judge if isinstance(line.judge, str) else "/".join(line.judge)
+    games = _games(where, line)
+    if isinstance(games, Problem):
+        return games
+    first, second = games
+    known = line.orders == "both"
+    if not known and first is not second:
+        return Problem(where, "orders", "found unknown with two different games, expected one")
     return Found(
         where,
         Label(
@@ -169,10 +202,39 @@ def _pair_judgment(where: Where, line: PairJudgmentLine, benchmark: str) -> Read
             model_a=line.model_1,
             model_b=line.model_2,
             turn=line.turn,
-            dimension=OVERALL,
+            dimension=line.dimension,
             source_kind=SourceKind.JUDGE,
-            source_id=judge,
-            value=None,
-            games=(games[0], games[1]),
+            source_id=judge_name(line.judge),
+            value=first if not known and isinstance(first, Outcome) else None,
+            status=Status.OK if known or isinstance(first, Outcome) else Status.INCOMPLETE,
+            reason="" if known else line.reason,
+            games=games if known else None,
         ),
     )
+
+
+def _games(where: Where, line: PairJudgmentLine) -> tuple[Game, Game] | Problem:
+    first = _game(where, "g1", line.g1_winner, line.g1_verdict, line.g1_judgment)
+    second = _game(where, "g2", line.g2_winner, line.g2_verdict, line.g2_judgment)
+    if isinstance(first, Problem):
+        return first
+    return second if isinstance(second, Problem) else (first, second)
+
+
+def _game(
+    where: Where, game: str, winner: str, verdict: str | None, judgment: object
+) -> Game | Problem:
+    """One game's verdict; a failure by its own name where the file says it."""
+    if winner not in (*WINNERS, "error"):
+        expected = "expected model_1, model_2, tie, error"
+        return Problem(where, f"{game}_winner", f"found {winner!r}, {expected}")
+    if winner != "error":
+        return Outcome.BOTH_BAD if (winner, verdict) == ("tie", "both_bad") else WINNERS[winner]
+    return failure(verdict, judgment)
+
+
+def failure(status: str | None, judgment: object) -> Status:
+    """How a judgment without a value failed, as far as its line tells."""
+    if status in FAILURES:
+        return Status(status)
+    return Status.API_ERROR if judgment in (None, "", NO_REPLY) else Status.UNPARSEABLE

@@ -28,7 +28,7 @@ from ..records import (
     Turn,
 )
 from .base import Found, Problem, Read, Where, json_lines, validated
-from .fastchat import MAX_TURN, Id, Judge
+from .fastchat import DIMENSION, MAX_TURN, Id, Judge, judge_name
 
 # Without `source_kind`, only names that clearly say what they are are taken: guessing a
 # model into a person would put a machine's votes into the human reference.
@@ -65,7 +65,7 @@ class LabelLine(BaseModel):
     source_kind: SourceKind | None = None
     rater_group: str | None = Field(default=None, min_length=1, max_length=40)
     layer: Layer = Layer.VOTE
-    dimension: str = Field(default=OVERALL, pattern=r"^[a-z][a-z0-9_]{0,39}$")
+    dimension: str = Field(default=OVERALL, pattern=DIMENSION)
     shown_left: Literal["model_a", "model_b"] | None = None
     comment: str = ""
     category: str = ""
@@ -93,7 +93,7 @@ def _records(where: Where, line: LabelLine, benchmark: str) -> Iterator[Read]:
         expected = ", ".join(WINNERS)
         yield Problem(where, "winner", f"found {line.winner!r}, expected one of: {expected}")
         return
-    judge = line.judge if isinstance(line.judge, str) else "/".join(line.judge)
+    judge = judge_name(line.judge)
     kind = line.source_kind or _kind(line.judge)
     if kind is None:
         yield Problem(

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from annotate import api, ballots, leases, library, seats
-from annotate.importer import Account, BoundLabel, import_paths
+from annotate.importer import Account, Bound, import_paths
 from annotate.leases import Screen
 from annotate.library import Added
 from annotate.live import LiveSettings
@@ -227,7 +227,7 @@ def vote_body(state: Mapping[str, Any], choice: str = "left", **more: Any) -> di
 # ---------------------------------------------------------------------------- files
 
 
-def no_verdicts(labels: list[BoundLabel]) -> list[Added | Problem]:
+def no_verdicts(labels: Sequence[Bound]) -> list[Added | Problem]:
     """A sink that takes every verdict as new: the judge's side is tested elsewhere."""
     return [Added.NEW for _ in labels]
 

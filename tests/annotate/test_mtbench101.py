@@ -50,7 +50,7 @@ def dialogue(task: str, number: int, turns: int) -> dict[str, Any]:
 
 
 CM, MR, SA = dialogue("CM", 1, 4), dialogue("MR", 3, 3), dialogue("SA", 2, 2)
-GRADE = {"task": "CM", "multi_id": 1, "turn_id": "2", "model": "m", "judge": "j", "score": 9,
+GRADE = {"task": "CM", "multi_id": 1, "turn_id": "2", "model": "acme", "judge": "j", "score": 9,
          "judgement": "Rating: [[9]]"}  # fmt: skip
 
 
@@ -110,12 +110,6 @@ def test_a_dialogue_that_is_not_one_is_named_and_loses_only_itself(
     assert f"d.jsonl:2: {reason}" in problem
 
 
-def test_its_grades_are_listed_with_what_they_are(tmp_path: Path) -> None:
-    (source,) = sources(write_lines(tmp_path / "judgments.jsonl", [GRADE]), BENCH)
-    assert (source.kind, source.reader) == ("MT-Bench-101 grades", None)
-    assert "not imported" in source.note
-
-
 # --------------------------------------------------------------------------- import
 
 
@@ -153,6 +147,25 @@ def test_only_asked_turns_of_an_answer_matter(
     assert len(account.problems) == len(said), account.problems
     for problem, words in zip(account.problems, said, strict=True):
         assert words in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({}, ""),
+        ({"turn_id": "1"}, "turn: found 1, whose reply is given with the question"),
+        ({"turn_id": "5"}, "turn: found 5, the question has 4"),
+        ({"multi_id": 3}, "model: acme has no stored answer to question 3"),
+    ],
+)
+def test_its_grades_belong_to_answers_to_asked_turns(
+    store: Store, tmp_path: Path, changes: dict[str, Any], reason: str
+) -> None:
+    answers(store, tmp_path, None, "b", "c", "d")
+    path = write_lines(tmp_path / "judgments.jsonl", [GRADE | changes])
+    account = read_in(store, path)
+    assert [reason in str(problem) for problem in account.refused] == ([True] if reason else [])
+    assert account.imported["grades"] == (0 if reason else 1)
 
 
 @pytest.mark.parametrize(

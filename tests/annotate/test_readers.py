@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.readers import Found, Problem, sources
-from annotate.records import Answer, Label, Layer, Order, Outcome, Question, SourceKind
+from annotate.records import (
+    Answer,
+    Grade,
+    Label,
+    Layer,
+    Order,
+    Outcome,
+    Question,
+    SourceKind,
+    Status,
+)
 from tests.annotate.support import answer_line, label_line, write_lines
 from tests.strategies import json_values, texts
 
@@ -87,7 +97,6 @@ def test_a_broken_line_loses_only_itself(tmp_path: Path, name: str, place: int) 
         ("a.csv", "a,b\n", ".csv: not a JSONL file"),
         ("README", "a", "a file without ending: not a JSONL file"),
         ("p.jsonl", '{"prompt_template": "", "system_prompt": ""}', "not imported"),
-        ("s.jsonl", '{"judgment": "", "score": 1, "model": "m"}', "this version reads pairs"),
     ],
 )
 def test_a_file_of_another_kind_is_named_not_guessed(
@@ -178,9 +187,133 @@ def test_pair_judgments_are_in_terms_of_models_already(tmp_path: Path, turned: b
         "turn": 1,
     }
     (label,) = labels(read(write_lines(tmp_path / "j.jsonl", [line])))
-    assert (label.value, label.games) == (None, (Outcome.A, None))
-    assert label.canonical().games == ((None, Outcome.B) if turned else (Outcome.A, None))
+    failed = Status.API_ERROR
+    assert (label.value, label.games) == (None, (Outcome.A, failed))
+    assert label.canonical().games == ((failed, Outcome.B) if turned else (Outcome.A, failed))
     assert label.canonical().canonical() == label.canonical()
+
+
+PAIR = {
+    "question_id": 1,
+    "model_1": "alder",
+    "model_2": "birch",
+    "g1_winner": "tie",
+    "g2_winner": "tie",
+    "judge": ["gpt-4", "pair-v2"],
+    "turn": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "games"),
+    [
+        ({"g1_winner": "error", "g1_judgment": "$ERROR$"}, (Status.API_ERROR, Outcome.TIE)),
+        ({"g1_winner": "error", "g1_judgment": "Both."}, (Status.UNPARSEABLE, Outcome.TIE)),
+        ({"g2_winner": "error", "g2_verdict": "timeout"}, (Outcome.TIE, Status.TIMEOUT)),
+        ({"g2_winner": "error", "g2_verdict": "ok"}, (Outcome.TIE, Status.API_ERROR)),
+        ({"g1_verdict": "both_bad"}, (Outcome.BOTH_BAD, Outcome.TIE)),
+        ({"g1_winner": "model_2", "g1_verdict": "both_bad"}, (Outcome.B, Outcome.TIE)),
+    ],
+)
+def test_what_fastchat_cannot_say_stands_in_fields_of_our_own(
+    tmp_path: Path, changes: dict[str, object], games: tuple[object, object]
+) -> None:
+    (label,) = labels(read(write_lines(tmp_path / "j.jsonl", [PAIR | changes])))
+    assert label.games == games
+
+
+@pytest.mark.parametrize(
+    ("changes", "value", "status", "reason"),
+    [
+        ({"reason": "inconsistent"}, Outcome.TIE, Status.OK, "inconsistent"),
+        ({"g1_winner": "error", "g2_winner": "error", "reason": "timeout"}, None,
+         Status.INCOMPLETE, "timeout"),
+    ],
+)  # fmt: skip
+def test_games_of_unknown_order_are_one_combined_verdict(
+    tmp_path: Path, changes: dict[str, object], value: object, status: Status, reason: str
+) -> None:
+    """Read as two games, they would be a judge that never changes its mind."""
+    line = PAIR | {"orders": "unknown", "dimension": "helpfulness"} | changes
+    (label,) = labels(read(write_lines(tmp_path / "j.jsonl", [line])))
+    assert (label.games, label.value, label.status) == (None, value, status)
+    assert (label.reason, label.dimension) == (reason, "helpfulness")
+    (problem,) = read(write_lines(tmp_path / "j.jsonl", [line | {"g1_winner": "model_1"}]))
+    assert "orders: found unknown with two different games" in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "name"),
+    [
+        ("pair-v2", "gpt-4/pair-v2"),
+        ("pair-v2-multi-turn", "gpt-4/pair-v2"),
+        ("pair-math-v1", "gpt-4/pair-v2"),
+        ("pair-math-v1-multi-turn", "gpt-4/pair-v2"),
+        ("pair-v1", "gpt-4/pair-v1"),
+        ("mine", "gpt-4/mine"),
+    ],
+)
+def test_the_four_prompts_of_one_fastchat_judge_are_one_judge(
+    tmp_path: Path, prompt: str, name: str
+) -> None:
+    line = PAIR | {"judge": ["gpt-4", prompt]}
+    (label,) = labels(read(write_lines(tmp_path / "j.jsonl", [line])))
+    assert label.source_id == name
+
+
+SINGLE = {
+    "question_id": 1,
+    "model": "alder",
+    "judge": ["gpt-4", "single-math-v1-multi-turn"],
+    "score": 7.5,
+    "turn": 2,
+    "judgment": "Rating: [[7.5]]",
+}
+
+
+def grades(found: list[Found | Problem]) -> list[Grade]:
+    return [
+        item.record for item in found if isinstance(item, Found) and isinstance(item.record, Grade)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "grade", "status"),
+    [
+        ({}, 7.5, Status.OK),
+        ({"score": 10}, 10, Status.OK),
+        ({"score": -1}, None, Status.UNPARSEABLE),
+        ({"score": -1, "judgment": "$ERROR$"}, None, Status.API_ERROR),
+        ({"score": -1, "judgment": "", "status": "truncated"}, None, Status.TRUNCATED),
+    ],
+)
+def test_a_grade_is_a_number_or_a_failure(
+    tmp_path: Path, changes: dict[str, object], grade: float | None, status: Status
+) -> None:
+    (found,) = grades(read(write_lines(tmp_path / "s.jsonl", [SINGLE | changes])))
+    assert (found.grade, found.status) == (grade, status)
+    assert (found.turn, found.dimension, found.source_id) == (2, "overall", "gpt-4/single-v1")
+
+
+@pytest.mark.parametrize("score", [0, 10.5, 11, -2, True, "7", None, float("nan")])
+def test_a_score_that_is_no_grade_is_named_with_its_line(tmp_path: Path, score: object) -> None:
+    found = read(write_lines(tmp_path / "s.jsonl", [SINGLE, SINGLE | {"score": score}]))
+    assert len(grades(found)) == 1
+    (problem,) = problems(found)
+    assert ":2: score: " in problem
+
+
+def test_a_grade_of_mtbench101_belongs_to_its_task(tmp_path: Path) -> None:
+    line = {"task": "CM", "multi_id": 7, "turn_id": "2", "model": "alder", "judge": "gpt-4",
+            "score": 9, "judgement": "Rating: [[9]]"}  # fmt: skip
+    lines = [line, line | {"score": -1, "judgement": "No."}, line | {"turn_id": "two"}]
+    found = read(write_lines(tmp_path / "j.jsonl", lines))
+    one, failed = grades(found)
+    assert (one.key.question_id, one.turn, one.dimension) == ("7", 2, "mtbench101")
+    assert (one.source_id, one.grade) == ("gpt-4/mtbench101", 9)
+    assert (failed.grade, failed.status) == (None, Status.UNPARSEABLE)
+    (problem,) = problems(found)
+    assert ":3: turn_id: " in problem
 
 
 def test_a_model_is_named_by_its_file_and_other_samples_are_mentioned(tmp_path: Path) -> None:
@@ -271,26 +404,28 @@ needs_formats = pytest.mark.skipif(
 
 @needs_formats
 @pytest.mark.parametrize(
-    ("name", "questions", "answers", "votes", "verdicts", "notes"),
+    ("name", "questions", "answers", "votes", "verdicts", "grades"),
     [
         ("fastchat/mt_bench/question.jsonl", 3, 0, 0, 0, 0),
         ("fastchat/mt_bench/model_answer/acme-7b.jsonl", 0, 3, 0, 0, 0),
         ("fastchat/mt_bench/model_judgment/gpt-4_pair.jsonl", 0, 0, 0, 3, 0),
-        ("fastchat/mt_bench/model_judgment/gpt-4_single.jsonl", 0, 0, 0, 0, 1),
+        ("fastchat/mt_bench/model_judgment/gpt-4_single.jsonl", 0, 0, 0, 0, 3),
+        ("mtbench101/judgments.jsonl", 0, 0, 0, 0, 3),
         ("arena/hf_mt_bench_human_judgments.jsonl", 3, 6, 3, 0, 0),
         ("arena/hf_mt_bench_gpt4_pair.jsonl", 3, 6, 0, 3, 0),
         ("arena/labels_only.jsonl", 0, 0, 2, 1, 0),
     ],
 )
 def test_other_tools_files_are_read_as_documented(
-    name: str, questions: int, answers: int, votes: int, verdicts: int, notes: int
+    name: str, questions: int, answers: int, votes: int, verdicts: int, grades: int
 ) -> None:
     found = read(FORMATS / name)
     kinds = [type(item.record) for item in found if isinstance(item, Found)]
     rated = [label.source_kind for label in labels(found)]
     assert (kinds.count(Question), kinds.count(Answer)) == (questions, answers)
     assert (rated.count(SourceKind.RATER), rated.count(SourceKind.JUDGE)) == (votes, verdicts)
-    assert len(problems(found)) == notes
+    assert kinds.count(Grade) == grades
+    assert problems(found) == []
 
 
 @needs_formats

@@ -9,19 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from annotate import library
 from annotate.errors import StoreNewer
 from annotate.records import (
-    Answer,
-    Label,
-    Outcome,
-    Question,
-    QuestionKey,
-    SourceKind,
     Status,
     Subject,
-    assistant_turns,
-    user_turns,
 )
 from annotate.store import Store
 from judge import plan
@@ -31,7 +22,6 @@ from judge.replies import Next, Reply
 from judge.runs import Run
 from judge.store import VerdictStore
 from judge.units import chunks, unit_ids
-from judge.verdict_import import import_labels
 from tests.judge.study import make_study
 
 AT = "2026-01-01T00:00:00.000Z"
@@ -191,84 +181,3 @@ def test_transcript_shows_what_was_asked_and_answered(study: Store) -> None:
     assert (answered["status"], answered["choice"], answered["order"]) == ("ok", "right", "ab")
     assert answered["raw"]["choices"][0]["message"]["content"] == "[[B]]"
     assert "alder on 1.1" in answered["messages"][1]["content"]
-
-
-# Imported verdicts
-
-
-def label(value: Outcome | None = Outcome.A, **changes: object) -> Label:
-    values: dict[str, object] = {
-        "key": QuestionKey("bench", "1"),
-        "model_a": "alder",
-        "model_b": "birch",
-        "turn": 1,
-        "dimension": "overall",
-        "source_kind": SourceKind.JUDGE,
-        "source_id": "gpt-4",
-        "value": value,
-        **changes,
-    }
-    return Label(**values)  # type: ignore[arg-type]
-
-
-def bound(store: Store, *labels: Label) -> list[tuple[Label, str]]:
-    with store.write() as conn:
-        return [
-            (one, library.bind(conn, store.study_id, one.key, one.model_a, one.model_b))
-            for one in labels
-        ]
-
-
-def test_importing_twice_adds_nothing(study: Store) -> None:
-    labels = [label(), label(turn=2, value=Outcome.TIE, reason="inconsistent")]
-    first = import_labels(study, bound(study, *labels))
-    again = import_labels(study, bound(study, *labels))
-    assert (first.imported, first.merged, first.runs) == (2, 0, 1)
-    assert (again.imported, again.merged, again.conflicts) == (0, 2, 0)
-    rows = list(VerdictStore(study).judgments())
-    assert [(r["value"], r["reason"], r["order"]) for r in rows] == [
-        ("a", "", "unknown"),
-        ("tie", "inconsistent", "unknown"),
-    ]
-    assert [(r.name, r.kind) for r in VerdictStore(study).runs()] == [("gpt-4", "imported")]
-
-
-def test_a_second_different_value_is_reported_and_the_first_stands(study: Store) -> None:
-    import_labels(study, bound(study, label()))
-    counts = import_labels(study, bound(study, label(Outcome.B)))
-    assert (counts.imported, counts.conflicts) == (0, 1)
-    assert "gpt-4 on question 1" in counts.conflict_places[0]
-    assert [r["value"] for r in VerdictStore(study).judgments()] == ["a"]
-
-
-def test_models_named_in_the_other_order_are_mirrored(study: Store) -> None:
-    import_labels(study, bound(study, label(Outcome.A, model_a="birch", model_b="alder")))
-    assert [r["value"] for r in VerdictStore(study).judgments()] == ["b"]
-
-
-def test_an_imported_failure_has_no_value(study: Store) -> None:
-    import_labels(study, bound(study, label(None, status=Status.API_ERROR)))
-    (row,) = VerdictStore(study).judgments()
-    assert (row["status"], row["value"], row["reason"]) == ("incomplete", None, "api_error")
-
-
-def test_an_imported_judge_and_a_live_one_stay_apart(study: Store) -> None:
-    planned(study)
-    import_labels(study, bound(study, label(source_id="m")))
-    assert [r.name for r in VerdictStore(study).runs()] == ["m", "m (imported)"]
-
-
-def test_imported_verdicts_follow_their_pair_when_its_text_arrives(study: Store) -> None:
-    key = QuestionKey("bench", "99")
-    one = label(key=key)
-    import_labels(study, bound(study, one))
-    with study.write() as conn:
-        library.add_question(conn, Question(key, "", user_turns(["Late?"])))
-        for model in ("alder", "birch"):
-            answer = Answer(key, model, assistant_turns([model]))
-            library.add_answers(conn, "bench", model, [answer])
-        library.build_pairs(conn, study.study_id)
-    again = import_labels(study, bound(study, one))
-    assert (again.imported, again.merged) == (0, 1)
-    (row,) = VerdictStore(study).judgments()
-    assert row["unit_id"] in unit_ids(study, Subject.PAIR)
