@@ -30,6 +30,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 QUESTIONS = 2500
 MODELS = ("alder", "birch", "cedar", "dogwood", "elm")
@@ -139,7 +140,8 @@ def finish(folder: Path) -> None:
             verdicts.record_attempts(run.id, calls)
 
 
-def _reply() -> Reply:
+def _reply() -> Any:
+    """What the server would have answered."""
     from benchmarks.judge_engine import REPLY
     from judge.replies import Timing, read
 
@@ -152,8 +154,8 @@ def measure(kind: str, folder: Path, url: str, hits: Hits, stop_after: int = 0) 
     hits.begin(stop_after)
     command = [sys.executable, "-m", "benchmarks.judge_resume", kind, str(folder), url]
     began = time.time()
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen(command, text=True, **pipes)
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
     if stop_after:
         hits.enough.wait(LONGEST)
         process.send_signal(signal.SIGINT)

@@ -164,16 +164,20 @@ class VerdictStore(RunStore):
         """Derive every verdict again from its raw reply; returns how many changed."""
         changed = 0
         with self.store.write() as conn:
-            rows = conn.execute(
-                "SELECT v.request, v.attempt, v.status, v.choice, v.grade, v.harm, a.status, a.raw,"
-                " a.error_class FROM verdict v JOIN judge_attempt a ON a.id = v.attempt"
-            ).fetchall()
-            for key, attempt, status, choice, grade, harm, call, raw, error in rows:
-                parsed = parsed_of(conn, key, call_status(call), raw, error)
-                label = None if parsed.harm is None else canonical_json(parsed.harm.to_json())
-                found = (parsed.status, parsed.choice, parsed.grade, label)
-                changed += found != (status, choice, grade, harm)
-                put_verdict(conn, key, attempt, parsed)
+            keys = [row[0] for row in conn.execute("SELECT request FROM verdict ORDER BY request")]
+            for piece in _pieces(keys, PIECE):
+                rows = conn.execute(
+                    "SELECT v.request, v.attempt, v.status, v.choice, v.grade, v.harm, a.status,"
+                    " a.raw, a.error_class FROM verdict v JOIN judge_attempt a ON a.id = v.attempt"
+                    f" WHERE v.request IN ({_marks(piece)})",
+                    tuple(piece),
+                ).fetchall()
+                for key, attempt, status, choice, grade, harm, call, raw, error in rows:
+                    parsed = parsed_of(conn, key, call_status(call), raw, error)
+                    label = None if parsed.harm is None else canonical_json(parsed.harm.to_json())
+                    found = (parsed.status, parsed.choice, parsed.grade, label)
+                    changed += found != (status, choice, grade, harm)
+                    put_verdict(conn, key, attempt, parsed)
         return changed
 
     # Reading
@@ -200,12 +204,14 @@ def used_tokens(conn: sqlite3.Connection, run_id: str) -> tuple[int, int]:
 
     Errors with a response, and calls that never connected, cost nothing.
     """
+    # Bodies are looked up only where they are needed: there are as many as calls.
+    body = "FROM judge_request r WHERE r.key = a.request"
     row = conn.execute(
-        "SELECT sum(coalesce(a.prompt_tokens, length(CAST(r.body AS BLOB)))),"
-        " sum(coalesce(a.completion_tokens, 2 * coalesce("
+        f"SELECT sum(coalesce(a.prompt_tokens, (SELECT length(CAST(r.body AS BLOB)) {body}))),"
+        " sum(coalesce(a.completion_tokens, (SELECT 2 * coalesce("
         "json_extract(r.body, '$.max_tokens'),"
-        " json_extract(r.body, '$.max_completion_tokens'), 0)))"
-        " FROM judge_attempt a JOIN judge_request r ON r.key = a.request WHERE a.run = ?"
+        f" json_extract(r.body, '$.max_completion_tokens'), 0) {body})))"
+        " FROM judge_attempt a WHERE a.run = ?"
         " AND (a.status IN ('reply', 'timeout') OR a.status = 'api_error'"
         " AND a.http_status IS NULL AND a.error_class IS NOT 'ConnectError')",
         (run_id,),
