@@ -197,6 +197,7 @@ def summary(
         usd=session.usd,
         seconds=session.seconds,
         warnings=(*warnings, *session.warnings()),
+        failures=verdicts.failures(started, units),
     )
 
 

@@ -16,6 +16,7 @@ from annotate.records import Status, canonical_json
 from annotate.store import now
 
 from . import readings
+from .failures import SCALES, Failures, failures
 from .ledger import NO_REPLY, Ended, JudgedUnit, call_status, derive, parsed_of, put_verdict, record
 from .parse import Parsed
 from .plan import Request
@@ -193,6 +194,12 @@ class VerdictStore(RunStore):
     def judgment_counts(self, run_id: str, units: Collection[str] | None = None) -> dict[str, int]:
         """A run's judgments by what they are."""
         return readings.judgment_counts(self.store, run_id, units)
+
+    def failures(self, run: Run, units: Collection[str] | None = None) -> tuple[Failures, ...]:
+        """What a judge's run could not judge, by model and category."""
+        if run.mode not in SCALES:
+            return ()
+        return failures(readings.judged(self.store, run.id, run.mode, units), SCALES[run.mode])
 
     def transcript(self, unit_id: str) -> list[dict[str, Any]]:
         """Every call made for a pair or an answer."""
