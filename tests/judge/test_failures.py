@@ -136,11 +136,11 @@ def test_a_category_on_which_the_judge_fails_more_is_named() -> None:
 
 
 def test_the_turns_of_one_dialogue_are_no_further_evidence() -> None:
-    once = list(grades("birch", 3))
+    once = list(grades("birch", 5))
     twice = [row for row in once for _turn in (1, 2)]
-    assert [f.differences for f in failures(twice, GRADE)] == [
-        f.differences for f in failures(once, GRADE)
-    ]
+    (single,), (double,) = failures(once, GRADE), failures(twice, GRADE)
+    assert [d.p for d in single.differences] == pytest.approx([3 * 3**-5])
+    assert [d.p for d in double.differences] == [d.p for d in single.differences]
 
 
 def pair(number: int, a: str, b: str, worth: float | None) -> Judged:
