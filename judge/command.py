@@ -12,6 +12,7 @@ from typing import Any
 from annotate.errors import UsageError
 from annotate.study import Study, open_study
 
+from .anchor_runner import checks
 from .attack_runner import AttackReport, attack
 from .batch_export import BatchExport, export_batch
 from .batch_ingest import Ingested, ingest_batch
@@ -151,6 +152,7 @@ def show_run(study: Study, name: str) -> str:
         f"  replies: {counted(verdicts.counts(found.id))}",
         f"  verdicts: {counted(verdicts.judgment_counts(found.id))}",
     ]
+    lines += [f"  anchor check {at}: {words}" for at, words in checks(verdicts, found.id)]
     lines += [f"  {path} = {value}" for path, value in flat(found.manifest) if path]
     return "\n".join(lines) + "\n"
 
