@@ -424,6 +424,15 @@ def questions(store: Store, *, benchmark: str | None = None) -> dict[str, Questi
     }
 
 
+def turn_counts(store: Store) -> dict[tuple[str, str], int]:
+    """How many turns each question with text has, by (benchmark, question_id)."""
+    rows = store.conn.execute(
+        "SELECT benchmark, question_id, json_array_length(turns) FROM question"
+        " WHERE turns IS NOT NULL"
+    )
+    return {(row[0], row[1]): row[2] for row in rows}
+
+
 def answers_of(store: Store, model: str) -> dict[QuestionKey, set[str | None]]:
     """The hashes of every stored answer under a model's name, whatever its version."""
     found: dict[QuestionKey, set[str | None]] = {}

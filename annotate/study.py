@@ -95,6 +95,14 @@ class Price(_Section):
     output: float = Field(ge=0)
 
 
+class EndpointSection(_Section):
+    """`[[judge.endpoints]]`: one of several places that serve the judge's model."""
+
+    base_url: str = Field(min_length=1)
+    weight: float = Field(default=1, gt=0, allow_inf_nan=False)
+    api_key_env: str = ""
+
+
 class JudgeSection(_Section):
     """`[judge]`: the endpoint that answers the same questions."""
 
@@ -112,6 +120,9 @@ class JudgeSection(_Section):
     rpm: int | None = Field(default=None, ge=1)
     tpm: int | None = Field(default=None, ge=1)
     prices: dict[str, Price] = {}
+    endpoints: tuple[EndpointSection, ...] = ()
+    proxy: str = ""
+    ca_file: str = ""
 
 
 class ReportSection(_Section):

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .endpoints import Endpoint
     from .estimate import Estimate
     from .fastchat_export import export_run
     from .local import local_endpoint
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from .verdict_import import verdict_sink
 
 _HOMES = {
+    "Endpoint": "endpoints",
     "Estimate": "estimate",
     "JudgeSettings": "settings",
     "Report": "summary",
@@ -44,6 +46,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Endpoint",
     "Estimate",
     "JudgeSettings",
     "Report",

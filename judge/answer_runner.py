@@ -199,6 +199,7 @@ def manifest(settings: AnswerSettings, questions: Mapping[str, Question]) -> dic
         **_model(settings),
         "fingerprint": fingerprint(settings),
         "endpoint": settings.endpoint_name,
+        "endpoints": settings.shares(),
         "endpoint_details": dict(settings.endpoint_details),
         "data_digest": digest(asked),
         "units": len(questions),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -11,6 +12,8 @@ from urllib.parse import urlsplit
 
 from annotate.errors import UsageError
 
+from .endpoints import Endpoint
+from .network import load_authorities, require_url
 from .prices import Price
 
 HOW_TO_PRICE = 'write it into study.toml: [judge.prices."MODEL"] input = … output = …'
@@ -21,6 +24,9 @@ HOW_TO_PRICE = 'write it into study.toml: [judge.prices."MODEL"] input = … out
 class CallSettings:
     """The endpoint, the model, and how hard it may be asked; checked when made.
 
+    `endpoints` serve the same model beside each other (then `base_url` is ""); without
+    them there is the one at `base_url`, with the key in `api_key_env`.
+    `proxy` "" means the environment's, `ca_file` is trusted beside the system's certificates.
     `endpoint` names the endpoint in keys and manifests when its URL changes from start
     to start (the local model); by default it is the URL without credentials and query.
     `concurrency` is the most calls at once, `rpm` and `tpm` the requests and tokens a minute.
@@ -49,6 +55,9 @@ class CallSettings:
     tpm: int | None = None
     cap_usd: float | None = None
     cap_tokens: int | None = None
+    endpoints: tuple[Endpoint, ...] = ()
+    proxy: str = ""
+    ca_file: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what no run could use.
@@ -56,14 +65,15 @@ class CallSettings:
         Raises:
             UsageError: names the setting, its value and what was expected.
         """
-        try:
-            url = urlsplit(self.base_url)
-            _ = url.port
-        except ValueError as error:
-            raise UsageError(f"base_url: {error}; expected http(s)://host/…") from error
-        require(url.scheme in ("http", "https"), "base_url", self.base_url, "http(s)://…")
-        # The value is not repeated here: it holds a secret.
-        require("@" not in url.netloc, "base_url", "(with credentials)", f"${self.api_key_env}")
+        beside = not (self.endpoints and self.base_url)
+        require(beside, "base_url", self.base_url, "none beside endpoints")
+        names = [endpoint.name for endpoint in self.all_endpoints]
+        require(len(set(names)) == len(names), "endpoints", names, "each one once")
+        if self.proxy:
+            secret_from = "them in https_proxy or http_proxy of the environment"
+            require_url("proxy", self.proxy, secret_from=secret_from)
+        if self.ca_file:
+            load_authorities(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), self.ca_file)
         require(bool(self.model), "model", self.model, "a model name")
         for name in ("concurrency", "attempts", "timeout_seconds"):
             require(getattr(self, name) > 0, name, getattr(self, name), "more than 0")
@@ -77,10 +87,26 @@ class CallSettings:
         require(not taken, "extra_body", sorted(taken), "other fields than these")
 
     @property
+    def all_endpoints(self) -> tuple[Endpoint, ...]:
+        """Where calls go."""
+        return self.endpoints or (Endpoint(self.base_url, api_key_env=self.api_key_env),)
+
+    @property
     def endpoint_name(self) -> str:
-        """The endpoint as stored: no credentials, no query."""
-        url = urlsplit(self.base_url)
-        return self.endpoint or f"{url.scheme}://{url.netloc}{url.path.rstrip('/')}"
+        """The endpoint as stored: no credentials, no query; several by name, in order."""
+        return self.endpoint or " + ".join(sorted(e.name for e in self.all_endpoints))
+
+    def key_env(self, name: str | None) -> str:
+        """The variable with the key of the endpoint of that name (the first by default)."""
+        found = (e.api_key_env for e in self.all_endpoints if e.name == name)
+        return next(found, self.all_endpoints[0].api_key_env)
+
+    def shares(self) -> list[dict[str, Any]]:
+        """Who may be asked how much, in the order of names; the local model's port is no name."""
+        if self.endpoint:
+            return [{"name": self.endpoint, "weight": 1.0}]
+        known = sorted(self.all_endpoints, key=lambda endpoint: endpoint.name)
+        return [{"name": endpoint.name, "weight": endpoint.weight} for endpoint in known]
 
     def sampled(self, temperature: float | None, limit: int) -> dict[str, Any]:
         """The part of a request's body that is not model or messages."""
@@ -92,8 +118,8 @@ class CallSettings:
         """OpenAI's own endpoint has renamed the parameter; others know the old name."""
         if self.max_tokens_param:
             return self.max_tokens_param
-        hosted = urlsplit(self.base_url).hostname == "api.openai.com"
-        return "max_completion_tokens" if hosted else "max_tokens"
+        hosts = {urlsplit(endpoint.base_url).hostname for endpoint in self.all_endpoints}
+        return "max_completion_tokens" if "api.openai.com" in hosts else "max_tokens"
 
 
 def require(holds: bool, name: str, value: object, expected: str) -> None:

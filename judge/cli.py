@@ -13,6 +13,7 @@ import click
 
 from annotate.errors import EvenhandError, UsageError
 
+from .cli_answer import answer
 from .cli_judge import judge
 from .opened import STUDY, Opened
 
@@ -164,6 +165,7 @@ def status(study: Path) -> None:
         click.echo(status_text(opened, _running_url(opened)), nl=False)
 
 
+main.add_command(answer)
 main.add_command(judge)
 
 
@@ -180,6 +182,8 @@ def report(study: Path, out: Path | None, resamples: int | None) -> None:
     \b
     Example: evenhand report harm-study --out exports/spring
     """
+    from annotate.library import turn_counts
+
     from .report import to_text, write
     from .summary import agreement_report
     from .table import tidy
@@ -191,6 +195,7 @@ def report(study: Path, out: Path | None, resamples: int | None) -> None:
             level=chosen.level,
             resamples=resamples or chosen.resamples,
             seed=chosen.seed,
+            questions=turn_counts(opened.store),
         )
         click.echo(to_text(found), nl=False)
         for path in write(found, out or _exports(study)):

@@ -8,6 +8,7 @@ from typing import Any
 import click
 from click_default_group import DefaultGroup
 
+from .cli_options import call_options, plan_options
 from .opened import STUDY, Opened
 
 
@@ -22,68 +23,8 @@ judge: click.Group = _judge
 
 @judge.command("run")
 @STUDY
-@click.option("--local", is_flag=True, help="Use the small offline model (llama.cpp, SmolLM2).")
-@click.option("--base-url", help="OpenAI-compatible endpoint; default: study.toml.")
-@click.option("--model", help="Model name at the endpoint; default: study.toml.")
-@click.option(
-    "--mode",
-    type=click.Choice(["pairwise", "grade", "harm"]),
-    default="pairwise",
-    show_default=True,
-    help="Compare pairs, grade answers from 1 to 10, or label answers for harm.",
-)
-@click.option("--dimension", "dimensions", multiple=True, help="Only these; default: the study's.")
-@click.option(
-    "--prompt",
-    "prompts",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Prompts of your own: our TOML, or FastChat's judge_prompts.jsonl.",
-)
-@click.option("--limit", type=click.IntRange(min=1), help="Only the first N pairs of the plan.")
-@click.option("--baseline", default="", help="Only pairs with this model.")
-@click.option(
-    "--turns",
-    type=click.Choice(["each", "last", "dialogue"]),
-    default="each",
-    show_default=True,
-    help="Judge each turn, only the last, or the dialogue as a whole.",
-)
-@click.option(
-    "--references",
-    type=click.Choice(["auto", "required", "none"]),
-    default="auto",
-    show_default=True,
-    help="Show reference solutions (math, reasoning, coding) where there are any.",
-)
-@click.option(
-    "--replicates",
-    type=click.IntRange(1, 100),
-    default=1,
-    show_default=True,
-    help="Ask everything so many times, to see how far the judge agrees with itself.",
-)
-@click.option("--concurrency", type=click.IntRange(1, 1024), help="Most calls in flight at once.")
-@click.option(
-    "--output",
-    type=click.Choice(["tag", "json", "auto"]),
-    help="Form of the verdict; auto: JSON under a schema where the endpoint can.",
-)
-@click.option("--rpm", type=click.IntRange(min=1), help="Most requests per minute.")
-@click.option("--tpm", type=click.IntRange(min=1), help="Most tokens per minute.")
-@click.option("--retry-failed", is_flag=True, help="Ask again where a reply was unusable.")
-@click.option("--dry-run", is_flag=True, help="Say what a run would ask and cost; ask nothing.")
-@click.option(
-    "--max-usd",
-    type=click.FloatRange(min=0, min_open=True),
-    help="Stop before a call with which the run could cost more dollars.",
-)
-@click.option(
-    "--max-tokens",
-    type=click.IntRange(min=1),
-    help="Stop before a call with which the run could use more tokens.",
-)
-@click.option("--name", default="", help="Name of the run in reports.")
+@call_options
+@plan_options
 def judge_run(study: Path, **options: Any) -> None:
     """Judge pairs in both orders, or answers, per turn and dimension. Safe to repeat.
 
@@ -93,10 +34,96 @@ def judge_run(study: Path, **options: Any) -> None:
     \b
     Example: evenhand judge harm-study --local --limit 4
     """
-    from .command import run_judge
+    from .calling import CallOptions
+    from .command import PlanOptions, run_judge
 
     with Opened(study) as opened:
-        click.echo(run_judge(opened, **options), nl=False)
+        text = run_judge(opened, CallOptions.take(options), PlanOptions.take(options))
+        click.echo(text, nl=False)
+
+
+@judge.command()
+@STUDY
+@click.option(
+    "--attack",
+    "attacks",
+    multiple=True,
+    type=click.Choice(["repeated", "listed", "filled"]),
+    help="Only these ways of padding; default: all.",
+)
+@call_options
+@plan_options
+def attack(study: Path, attacks: tuple[str, ...], **options: Any) -> None:
+    """Find out whether the judge falls for answers that are only longer.
+
+    Sets the study's first N answers (--limit) against themselves with everything said twice,
+    listed once more, or wrapped in filler. What was asked is kept in STUDY/attacks.
+
+    \b
+    Example: evenhand judge attack harm-study --local --limit 10
+    """
+    from .calling import CallOptions
+    from .command import PlanOptions, attack_judge
+
+    with Opened(study) as opened:
+        calls, plan = CallOptions.take(options), PlanOptions.take(options)
+        click.echo(attack_judge(opened, calls, plan, attacks), nl=False)
+
+
+@judge.command("export-batch")
+@STUDY
+@click.option("--out", type=click.Path(path_type=Path), help="Folder; default: exports/STUDY.")
+@click.option("--again", is_flag=True, help="Also what stands in files not read back yet.")
+@call_options
+@plan_options
+def export_batch(study: Path, out: Path | None, again: bool, **options: Any) -> None:
+    """Write what has no reply yet as OpenAI Batch files (hosted, or vllm run-batch).
+
+    Nothing is asked here. Read the answers with `evenhand judge ingest-batch`; exporting
+    again then writes only what is missing.
+
+    \b
+    Example: evenhand judge export-batch harm-study --base-url http://host/v1 --model m
+    """
+    from .calling import CallOptions
+    from .command import PlanOptions, export_requests
+
+    with Opened(study) as opened:
+        calls, plan = CallOptions.take(options), PlanOptions.take(options)
+        folder = out or Path("exports") / study.resolve().name
+        click.echo(export_requests(opened, calls, plan, folder, again=again), nl=False)
+
+
+@judge.command("ingest-batch")
+@STUDY
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False)
+)
+def ingest_batch(study: Path, files: tuple[Path, ...]) -> None:
+    """Read the output and error files of a batch service, in any order, as often as you like.
+
+    \b
+    Example: evenhand judge ingest-batch harm-study output.jsonl errors.jsonl
+    """
+    from .command import ingest_answers
+
+    with Opened(study) as opened:
+        click.echo(ingest_answers(opened, files), nl=False)
+
+
+@judge.command("merge")
+@STUDY
+@click.argument("others", nargs=-1, required=True, type=click.Path(path_type=Path))
+def merge(study: Path, others: tuple[Path, ...]) -> None:
+    """Bring in what workers asked on copies of the study (with --shard). Safe to repeat.
+
+    \b
+    Example: evenhand judge merge harm-study worker-1/harm-study worker-2/harm-study
+    """
+    from .command import merge_studies
+
+    with Opened(study) as opened:
+        click.echo(merge_studies(opened, others), nl=False)
 
 
 @judge.command()

@@ -8,29 +8,61 @@ retry layer is the runner's.
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
+import aiohttp
 import httpx2
 import openai
 
 from annotate.records import Status
 from annotate.store import now
 
+from .network import bare, load_authorities, proxy_for
 from .replies import TEXT_LIMIT, Next, Reply, Timing, read
 
 CONNECT_SECONDS = 10.0
+SECRET_LENGTH = 8
+"""Keys and passwords shorter than this are placeholders, and words of replies."""
+UNSENT = (
+    aiohttp.ClientConnectorError,
+    aiohttp.ConnectionTimeoutError,
+    aiohttp.ClientHttpProxyError,
+)
+"""What aiohttp raises before a request leaves; the SDK calls most of them timeouts."""
+HOW_TO_TRUST = (
+    "if a certification authority of your own issued it, give its certificate with --ca-file"
+)
 
 
 class Client:
-    """One shared connection pool to one endpoint; use as an async context manager."""
+    """One shared connection pool to one endpoint; use as an async context manager.
+
+    `proxy` "" means the environment's (see `network`); `ca_file` is trusted beside the
+    system's certificates.
+
+    Raises:
+        UsageError: the environment's proxy or `ca_file` cannot be used.
+    """
 
     def __init__(
-        self, base_url: str, api_key: str, *, timeout_seconds: float, concurrency: int
+        self,
+        base_url: str,
+        api_key: str,
+        *,
+        timeout_seconds: float,
+        concurrency: int,
+        proxy: str = "",
+        ca_file: str = "",
     ) -> None:
-        self._secret = api_key if len(api_key) >= 8 else ""
+        used = proxy_for(base_url, proxy)
+        self._proxy = bare(used) if used else ""
+        password = _credentials(used)[1] if used else ""
+        self._secrets = [s for s in (api_key, password) if len(s) >= SECRET_LENGTH]
         self._timeout = timeout_seconds
         # The pool is never smaller than the number of workers: a request does not wait
         # for a connection while its timeout runs.
@@ -41,7 +73,14 @@ class Client:
             api_key=api_key,
             max_retries=0,
             timeout=timeout,
-            http_client=openai.DefaultAioHttpClient(limits=limits, timeout=timeout),
+            http_client=openai.DefaultAioHttpClient(
+                limits=limits,
+                timeout=timeout,
+                **(_through(used, base_url) if used else {}),
+                verify=_trust(ca_file),
+                # The environment has been asked above.
+                trust_env=False,
+            ),
         )
 
     async def __aenter__(self) -> Client:
@@ -64,12 +103,10 @@ class Client:
                 response = await self._openai.post(
                     "/chat/completions", body=dict(body), cast_to=httpx2.Response
                 )
-        except (TimeoutError, openai.APITimeoutError) as error:
-            return self._failed(clock, error, Status.TIMEOUT)
         except openai.APIStatusError as error:
             return self._refused(clock, error)
-        except openai.OpenAIError as error:
-            return self._failed(clock, error, Status.API_ERROR)
+        except (TimeoutError, openai.OpenAIError) as error:
+            return self._failed(clock, error)
         text = self._clean(response.text)
         return read(response.status_code, response.headers, text, clock.stop())
 
@@ -85,25 +122,81 @@ class Client:
             error_text=self._clean(str(error)),
         )
 
-    def _failed(self, clock: _Clock, error: BaseException, status: Status) -> Reply:
+    def _failed(self, clock: _Clock, error: Exception) -> Reply:
         """No HTTP response."""
-        cause = error.__cause__ or error
-        text = str(cause) or str(error) or type(cause).__name__
-        unsent = "Connect" in type(cause).__name__
+        causes = list(_causes(error))
+        late = any(isinstance(cause, TimeoutError) for cause in causes)
+        refusal = next((cause for cause in causes if isinstance(cause, UNSENT)), None)
+        name = "TimeoutError" if late else "APIConnectionError"
+        if refusal is not None:
+            found = isinstance(refusal, aiohttp.ClientConnectorCertificateError)
+            name = "CertificateError" if found else "ConnectError"
         return Reply(
             Next.RETRY,
-            status,
+            Status.TIMEOUT if late else Status.API_ERROR,
             *clock.stop(),
-            error_class="ConnectError" if unsent else type(error).__name__,
-            unsent=unsent,
-            error_text=self._clean(text)[:TEXT_LIMIT],
+            error_class=name,
+            unsent=refusal is not None,
+            error_text=self._clean(self._words(error, refusal))[:TEXT_LIMIT],
             # A server that took the connection and is slow is not a dead endpoint.
-            connected=status is Status.TIMEOUT and not unsent,
+            connected=late and refusal is None,
         )
 
+    def _words(self, error: Exception, refusal: BaseException | None) -> str:
+        """What went wrong, and what to do about it where we know."""
+        if isinstance(refusal, aiohttp.ClientConnectorCertificateError):
+            reason = _reason(refusal.certificate_error)
+            return f"certificate verification failed: {reason}; {HOW_TO_TRUST}"
+        if isinstance(refusal, (aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError)):
+            return f"proxy {self._proxy}: {refusal}"
+        cause = error.__cause__ or error
+        return str(cause) or str(error) or type(cause).__name__
+
     def _clean(self, text: str) -> str:
-        """The text without the key, should an endpoint echo it."""
-        return text.replace(self._secret, "[key removed]") if self._secret else text
+        """The text without key and password, should an endpoint echo them."""
+        for secret in self._secrets:
+            text = text.replace(secret, "[key removed]")
+        return text
+
+
+def _through(proxy: str, base_url: str) -> dict[str, Any]:
+    """How the HTTP client is told of a proxy and of its password.
+
+    Not by credentials in the URL: the SDK passes them on in a way that aiohttp has
+    deprecated. In a tunnel the password goes into CONNECT, else into each request.
+    """
+    user, password = _credentials(proxy)
+    told = {"Proxy-Authorization": aiohttp.encode_basic_auth(user, password)} if user else {}
+    if urlsplit(base_url).scheme == "https":
+        return {"proxy": httpx2.Proxy(bare(proxy), headers=told)}
+    return {"proxy": bare(proxy), "headers": told}
+
+
+def _credentials(url: str) -> tuple[str, str]:
+    """(user, password) in a URL, "" for what is absent."""
+    parts = urlsplit(url)
+    return unquote(parts.username or ""), unquote(parts.password or "")
+
+
+def _trust(ca_file: str) -> ssl.SSLContext:
+    """The system's certificates and, beside them, those of a file."""
+    context = httpx2.create_ssl_context()
+    if ca_file:
+        load_authorities(context, ca_file)
+    return context
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what it was raised from, outermost first."""
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _reason(error: Exception) -> str:
+    """OpenSSL's own words for a certificate that is not trusted."""
+    known = isinstance(error, ssl.SSLCertVerificationError)
+    return getattr(error, "verify_message", "") or str(error) if known else str(error)
 
 
 class _Clock:

@@ -2,110 +2,144 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from annotate.errors import UsageError
-from annotate.study import Study
+from annotate.study import Study, open_study
 
-from .call_settings import HOW_TO_PRICE
+from .anchor_runner import checks
+from .attack_runner import AttackReport, attack
+from .batch_export import BatchExport, export_batch
+from .batch_ingest import Ingested, ingest_batch
+from .calling import CallOptions, called
 from .fastchat_prompts import FastChatPrompt
-from .forecast import Forecast, forecast
-from .local import local_endpoint
+from .forecast import forecast
 from .manifests import differences, flat
+from .merge import Merged, merge
 from .modes import Mode
 from .parse import PARSER_VERSION
 from .plan import Turns
-from .prices import FREE, Price, price_of
 from .progress import progress_for
 from .prompt_files import prompts_for
+from .run_words import counted, forecast_text, summary_text
 from .runner import run
 from .settings import JudgeSettings
 from .store import VerdictStore
-from .tally import RunSummary
 from .units import References
 
+PROBLEMS_SHOWN = 20
 
-def run_judge(
-    study: Study,
-    *,
-    local: bool,
-    base_url: str | None,
-    model: str | None,
-    mode: str,
-    dimensions: tuple[str, ...],
-    prompts: tuple[Path, ...],
-    limit: int | None,
-    baseline: str,
-    turns: Turns,
-    references: References,
-    replicates: int,
-    concurrency: int | None,
-    retry_failed: bool,
-    dry_run: bool,
-    max_usd: float | None,
-    max_tokens: int | None,
-    rpm: int | None,
-    tpm: int | None,
-    output: str | None,
-    name: str,
-) -> str:
-    """Run the judge and say what happened, or with `dry_run` what would.
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """The options that say what a judge is asked (`cli_options`)."""
+
+    mode: str = "pairwise"
+    dimensions: tuple[str, ...] = ()
+    prompts: tuple[Path, ...] = ()
+    limit: int | None = None
+    baseline: str = ""
+    shard: str | None = None
+    turns: Turns = "each"
+    references: References = "auto"
+    replicates: int = 1
+    output: str | None = None
+    name: str = ""
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> PlanOptions:
+        """Out of a command's options; the others stay."""
+        return cls(**{f.name: options.pop(f.name) for f in fields(cls)})
+
+
+@contextmanager
+def judge_settings(study: Study, calls: CallOptions, plan: PlanOptions) -> Iterator[JudgeSettings]:
+    """A judge's settings, with its endpoint served while it is the offline model.
 
     Raises:
         UsageError: no endpoint is named, or an option does not fit.
-        ServiceError: no call came back usable.
     """
     chosen = study.settings.judge
-    if local and (base_url or model):
-        raise UsageError("--local brings its own endpoint: no --base-url, no --model")
-    with ExitStack() as stack:
-        endpoint = stack.enter_context(local_endpoint()) if local else None
-        url = endpoint.base_url if endpoint else base_url or chosen.base_url
-        named = endpoint.model if endpoint else model or chosen.model
-        if not url or not named:
-            raise UsageError(
-                "no endpoint: give --base-url and --model, set them in study.toml [judge],"
-                " or use --local for the small offline model"
-            )
-        asked = prompts_for(study.settings.protocol, Mode(mode), dimensions, prompts)
-        own_words = any(isinstance(prompt, FastChatPrompt) for prompt in asked)
+    asked = prompts_for(study.settings.protocol, Mode(plan.mode), plan.dimensions, plan.prompts)
+    own_words = any(isinstance(prompt, FastChatPrompt) for prompt in asked)
+    with called(study, calls) as (local, endpoint):
         settings = JudgeSettings(
-            url,
-            named,
-            api_key_env=chosen.api_key_env,
-            mode=Mode(mode),
+            **endpoint,
+            mode=Mode(plan.mode),
             dimensions=tuple(prompt.dimension for prompt in asked),
             prompts=asked,
-            limit=limit,
-            baseline=baseline,
-            turns=turns,
-            references=references,
-            replicates=replicates,
+            limit=plan.limit,
+            baseline=plan.baseline,
+            shard=_shard(plan.shard),
+            turns=plan.turns,
+            references=plan.references,
+            replicates=plan.replicates,
             temperature=chosen.temperature,
             # The small model answers in one tag; explanations only send it astray.
             max_tokens=None if local else chosen.max_tokens,
             # FastChat's templates ask for an explanation in their own words.
             explain=own_words or (chosen.explain and not local),
-            concurrency=concurrency or chosen.concurrency,
-            attempts=chosen.attempts,
-            timeout_seconds=chosen.timeout_seconds,
-            retry_failed=retry_failed,
             seed=chosen.seed,
-            output=output or ("tag" if own_words else chosen.output),
-            name=name,
-            price=FREE if local else price_of(named, _own_prices(study)),
-            rpm=rpm or chosen.rpm,
-            tpm=tpm or chosen.tpm,
-            cap_usd=max_usd,
-            cap_tokens=max_tokens,
+            output=plan.output or ("tag" if own_words else chosen.output),
+            name=plan.name,
         )
-        if endpoint:
-            settings = endpoint.settings(settings)
-        if dry_run:
+        yield local.settings(settings) if local else settings
+
+
+def run_judge(study: Study, calls: CallOptions, plan: PlanOptions) -> str:
+    """Run the judge and say what happened, or with `dry_run` what would.
+
+    Raises:
+        ServiceError: no call came back usable.
+    """
+    with judge_settings(study, calls, plan) as settings:
+        if calls.dry_run:
             return forecast_text(forecast(study.store, settings))
         return summary_text(run(study.store, settings, progress_for()))
+
+
+def attack_judge(
+    study: Study, calls: CallOptions, plan: PlanOptions, attacks: Sequence[str]
+) -> str:
+    """Judge padded answers against the originals, and say how often it fell for them."""
+    if calls.dry_run:
+        raise UsageError("an attack has no --dry-run; it makes 2 calls per answer, turn and attack")
+    with judge_settings(study, calls, plan) as settings:
+        return attack_text(attack(study, settings, attacks, progress_for()))
+
+
+def export_requests(
+    study: Study, calls: CallOptions, plan: PlanOptions, folder: Path, *, again: bool
+) -> str:
+    """Write what has no reply yet into batch files."""
+    if calls.local or calls.dry_run:
+        raise UsageError("a batch file is for a service: no --local, no --dry-run")
+    with judge_settings(study, calls, plan) as settings:
+        return export_text(export_batch(study.store, settings, folder, again=again))
+
+
+def ingest_answers(study: Study, files: Sequence[Path]) -> str:
+    """Read a batch service's answers; lines that are none are listed."""
+    return ingest_text(ingest_batch(study.store, files))
+
+
+def merge_studies(study: Study, others: Sequence[Path]) -> str:
+    """Bring the calls of workers on copies of the study into it."""
+    lines = []
+    for folder in others:
+        if folder.resolve() == study.folder.resolve():
+            raise UsageError(f"{folder}: is the study itself; give the workers' copies")
+        other = open_study(folder)
+        try:
+            lines.append(merge_text(folder, merge(study.store, other.store)))
+        finally:
+            other.close()
+    return "".join(lines)
 
 
 def show_run(study: Study, name: str) -> str:
@@ -113,11 +147,12 @@ def show_run(study: Study, name: str) -> str:
     verdicts = VerdictStore(study.store)
     found = verdicts.find(name)
     lines = [
-        f"judge {found.name}: {found.state} ({found.kind}, {found.id})",
+        f"judge {found.name}: {found.state} ({found.kind}, {found.mode}, {found.id})",
         f"  started {found.created_at}, ended {found.finished_at or 'not yet'}",
-        f"  replies: {_counts(verdicts.counts(found.id))}",
-        f"  verdicts: {_counts(verdicts.judgment_counts(found.id))}",
+        f"  replies: {counted(verdicts.counts(found.id))}",
+        f"  verdicts: {counted(verdicts.judgment_counts(found.id))}",
     ]
+    lines += [f"  anchor check {at}: {words}" for at, words in checks(verdicts, found.id)]
     lines += [f"  {path} = {value}" for path, value in flat(found.manifest) if path]
     return "\n".join(lines) + "\n"
 
@@ -139,53 +174,67 @@ def reparse_replies(study: Study) -> str:
     return f"Read every stored reply again ({PARSER_VERSION}): {changed:,} verdicts changed.\n"
 
 
-def summary_text(summary: RunSummary) -> str:
-    """A run in a few lines."""
-    lines = [
-        f"judge {summary.name}: {summary.state}",
-        f"  requests: {summary.planned:,} planned, {summary.cached:,} answered before,"
-        f" {summary.calls:,} calls made in {summary.seconds:.1f} s",
-        f"  replies: {_counts(summary.statuses)}",
-        f"  verdicts: {_counts(summary.judgments)}",
-        f"  tokens: {summary.prompt_tokens:,} in, {summary.completion_tokens:,} out"
-        + (f", unknown for {summary.tokens_unknown:,} calls" if summary.tokens_unknown else ""),
-    ]
-    if summary.usd:
-        lines.append(f"  price: {_usd(summary.usd)} for the run so far")
-    lines += [f"  warning: {warning}" for warning in summary.warnings[:20]]
+def attack_text(report: AttackReport) -> str:
+    """How often a judge fell for answers that are only longer."""
+    lines = [summary_text(report.summary).rstrip(), "padded answers against the originals:"]
+    for found in report.results:
+        share = "–" if found.fooled_share is None else f"{100 * found.fooled_share:.1f} %"
+        lines.append(
+            f"  {found.attack}: fooled {found.fooled:,} of {found.judged:,} ({share}),"
+            f" resisted {found.resisted:,}, inconsistent {found.inconsistent:,}"
+            + (f"; failed {found.failed:,}" if found.failed else "")
+        )
     return "\n".join(lines) + "\n"
 
 
-def forecast_text(found: Forecast) -> str:
-    """A dry run in a few lines."""
-    low, high = found.tokens
-    lines = [
-        "dry run: nothing was asked",
-        f"  requests: {found.planned:,} planned, {found.cached:,} answered before,"
-        f" {found.calls:,} calls to make (retries come on top)",
-        f"  tokens: {low.prompt:,} to {high.prompt:,} in, {low.reply:,} to {high.reply:,} out",
-    ]
-    if found.usd is None:
-        lines.append(f"  price: unknown for {found.model}; {HOW_TO_PRICE}")
-    else:
-        least, most = (_usd(value) for value in found.usd)
-        lines.append(f"  price: {least} to {most} ({found.price_source})")
-    lines += [f"  warning: {warning}" for warning in found.warnings[:20]]
+def export_text(found: BatchExport) -> str:
+    """What was written for a batch service."""
+    lines = [f"Wrote {path}: {count:,} requests" for path, count in found.files]
+    lines.append(
+        f"{found.planned:,} requests planned, {found.answered:,} answered before,"
+        f" {found.outstanding:,} in files not read back yet"
+    )
+    if found.outstanding:
+        lines.append(
+            "  read their answers with: evenhand judge ingest-batch; or write them --again"
+        )
     return "\n".join(lines) + "\n"
 
 
-def _own_prices(study: Study) -> dict[str, Price]:
-    """The study's own table."""
-    return {
-        pattern: Price(row.input, row.output, f"study.toml: {pattern}")
-        for pattern, row in study.settings.judge.prices.items()
-    }
+def ingest_text(found: Ingested) -> str:
+    """What became of a batch service's lines."""
+    lines = [
+        f"{found.lines:,} lines: {found.replies:,} replies, {found.failures:,} failures,"
+        f" {found.known:,} known before, {len(found.problems):,} not taken"
+    ]
+    lines += [f"  NOT TAKEN {problem}" for problem in found.problems[:PROBLEMS_SHOWN]]
+    if len(found.problems) > PROBLEMS_SHOWN:
+        lines.append(f"  … and {len(found.problems) - PROBLEMS_SHOWN:,} more of these")
+    lines += [
+        f"  the service rejects parameter {name}: {fate}" for name, fate in found.rejected.items()
+    ]
+    return "\n".join(lines) + "\n"
 
 
-def _usd(value: float) -> str:
-    """Dollars and cents, with more places where they would read 0.00."""
-    return f"${value:,.2f}" if value >= 1 or not value else f"${value:.4f}"
+def merge_text(folder: Path, found: Merged) -> str:
+    """What one copy of a study brought."""
+    words = f"{folder}: {found.calls:,} calls, {found.verdicts:,} verdicts added"
+    if found.answers:
+        words += f", {found.answers:,} answers"
+    if found.foreign:
+        words += f"; {found.foreign:,} items are about pairs or answers that are not here"
+    return words + "\n"
 
 
-def _counts(counts: Any) -> str:
-    return ", ".join(f"{n:,} {name}" for name, n in sorted(counts.items())) or "none"
+def _shard(text: str | None) -> tuple[int, int] | None:
+    """`2/4` as numbers.
+
+    Raises:
+        UsageError: it is written in another way.
+    """
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
+    if not found:
+        raise UsageError(f"--shard {text}: expected K/N, such as 2/4")
+    return int(found.group(1)), int(found.group(2))

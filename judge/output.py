@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -18,6 +17,7 @@ from annotate.errors import ServiceError
 from annotate.records import Status
 
 from .adapt import Parameters
+from .endpoints import Endpoints
 from .modes import GRADES, HARM_LABELS, Mode, Offered
 from .parse import CHOICES, parse_reply
 from .replies import Next, Reply
@@ -68,8 +68,6 @@ def remembered(verdicts: VerdictStore, settings: JudgeSettings) -> JudgeSettings
 
 async def _probe(settings: JudgeSettings) -> str:
     """Why the endpoint cannot do it; "" if it can."""
-    from .client import Client
-
     offered, question = ASKED[settings.mode]
     planned = {
         "model": settings.model,
@@ -78,16 +76,22 @@ async def _probe(settings: JudgeSettings) -> str:
         **settings.sampling,
     }
     parameters = Parameters()
-    key = os.environ.get(settings.api_key_env) or "none"
-    seconds = settings.timeout_seconds
-    async with Client(settings.base_url, key, timeout_seconds=seconds, concurrency=1) as client:
+    async with Endpoints(
+        settings.all_endpoints,
+        timeout_seconds=settings.timeout_seconds,
+        concurrency=1,
+        proxy=settings.proxy,
+        ca_file=settings.ca_file,
+    ) as endpoints:
         failures = 0
         while True:
             sent = parameters.apply(planned, doubled=True)
-            reply = await client.ask(sent)
+            reply = await endpoints.ask(sent)
             if reply.next is Next.GIVE_UP and parameters.learn(sent, reply.http_status, reply.raw):
                 if "response_format" in parameters.rejected:
                     return "response_format is rejected"
+                continue
+            if reply.next is Next.ELSEWHERE:
                 continue
             failures += reply.next is Next.RETRY
             if reply.next is not Next.RETRY or failures == settings.attempts:

@@ -22,11 +22,11 @@ _UNIT = ["unit_id", "turn"]
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
-    """The verdicts of several judges on what all of them judged.
+class PanelCounts:
+    """How much several judges have in common.
 
-    `verdicts` holds each judge's rows there (shape as of `agreement.select_verdicts`), and
-    under `name` the majority's. `left_out` counts units that some judge has no verdict on.
+    `units` (pair × turn) all of them judged; `left_out` some judge has no verdict on; on
+    `abstained` of them there is no majority.
     """
 
     name: str
@@ -34,7 +34,23 @@ class Panel:
     units: int
     left_out: int
     abstained: int
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The verdicts of several judges on what all of them judged.
+
+    `verdicts` holds each judge's rows there (shape as of `agreement.select_verdicts`), and
+    under the panel's name the majority's.
+    """
+
+    counts: PanelCounts
     verdicts: Mapping[str, pd.DataFrame]
+
+    @property
+    def majority(self) -> pd.DataFrame:
+        """The majority's rows."""
+        return self.verdicts[self.counts.name]
 
 
 def panel_of(verdicts: Mapping[str, pd.DataFrame]) -> Panel | None:
@@ -61,14 +77,14 @@ def panel_of(verdicts: Mapping[str, pd.DataFrame]) -> Panel | None:
     }
     name = f"majority of {len(judges)} judges"
     majority = _majority([here[judge] for judge in judges], name)
-    return Panel(
+    counts = PanelCounts(
         name,
         judges,
-        len(common),
-        len(everything) - len(common),
-        int((majority["failure"] != "").sum()),
-        {**here, name: majority},
+        units=len(common),
+        left_out=len(everything) - len(common),
+        abstained=int((majority["failure"] != "").sum()),
     )
+    return Panel(counts, {**here, name: majority})
 
 
 def _majority(rows: list[pd.DataFrame], name: str) -> pd.DataFrame:

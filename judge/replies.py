@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 from annotate.records import Status
 
-FATAL_STATUSES = {401, 403, 404}
-"""Wrong key, no access, wrong URL or model: the next call would fail in the same way."""
+FATAL_STATUSES = {401, 403, 404, 407}
+"""Wrong key (407: for the proxy), no access, wrong URL or model: so would the next call."""
 TRANSIENT_STATUSES = {408, 409, 425, 429}
 FILTER_CODES = {
     "content_filter",
@@ -49,6 +49,8 @@ class Next(StrEnum):
     """This request was rejected and would be again; others may work."""
     STOP = "stop"
     """Every further call would fail: no credit, wrong key, wrong model."""
+    ELSEWHERE = "elsewhere"
+    """So it is at this endpoint; others that serve the model may answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,8 @@ class Reply:
     """False when no HTTP response came at all."""
     unsent: bool = False
     """No connection was made, so that nothing can have been asked."""
+    endpoint: str | None = None
+    """Which one answered, or could not be reached: its URL without credentials and query."""
 
 
 class Timing(NamedTuple):

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from string import ascii_lowercase
 
-from judge import figure_pages
+from judge import figure_pages, grade_pages
 from judge.estimate import Estimate
 from judge.layout import (
     aligned,
@@ -26,6 +26,7 @@ from judge.layout import (
     widths_of,
     wrapped,
 )
+from judge.plain import plain
 from judge.summary import Block, DimensionReport, JudgeCounts, Line, Report, VoteCounts
 from judge.views import comparison_words, turn_words
 
@@ -43,7 +44,10 @@ DEFINITIONS = {
     "kappa*": "Cohen's kappa, symmetrised over which model is called A: 1 always the same, "
     "0 as chance would have it, below 0 less; on S2 it is 2p − 1",
     "alpha": "Krippendorff's alpha, nominal: 1, 0, below 0 as for kappa*; chance from pooled votes",
+    "majority": "the outcome of more than half of the judges, ties of both kinds as one; "
+    "otherwise the panel abstains, which is no verdict",
     **figure_pages.DEFINITIONS,
+    **grade_pages.DEFINITIONS,
 }
 
 HEADINGS = ("turn", "setup", "agree", "percent", "kappa*", "alpha", "coverage")
@@ -58,9 +62,15 @@ def to_text(report: Report) -> str:
         out += [f"  {line}" for line in _dimension_facts(part)]
         for block in part.blocks:
             out += ["", *_block_text(block)]
+        for line in _panel_facts(part):
+            out += ["", *wrapped(line, first="  ", rest="    ")]
+        for block in part.side_by_side:
+            out += ["", *_block_text(block)]
         for figures in part.figures:
             out += ["", *figure_pages.text_lines(figures)]
         out.append("")
+    for table in report.grades:
+        out += [*grade_pages.text_lines(table), ""]
     out.append("How to read")
     width = max(map(len, DEFINITIONS)) + 2
     for word, meaning in DEFINITIONS.items():
@@ -75,25 +85,18 @@ def to_markdown(report: Report) -> str:
         out += [f"## Dimension: {escaped(part.dimension)}", ""]
         out += [f"- {escaped(fact)}" for fact in _dimension_facts(part)]
         for block in part.blocks:
-            out += ["", f"### {escaped(_heading(block))}", ""]
-            out += [f"- {escaped(line)}" for line in _facts(block)]
-            undefined, marks = _undefined_comparisons(block), _marks(block)
-            out += [f"- {escaped(line)}" for line in undefined.values()]
-            rows = [
-                (
-                    comparison_words(line.comparison, line.judge, simulated=block.simulated),
-                    *_cells(line, marks),
-                )
-                for line in block.lines
-                if (line.comparison, line.judge) not in undefined
-            ]
-            if rows:
-                out += ["", *markdown_table(("comparison", *HEADINGS), rows, words=3)]
-            if remarks := _remarks(block):
-                out += ["", *(f"- {escaped(remark)}" for remark in remarks)]
+            out += _block_markdown(block)
+        for line in _panel_facts(part):
+            out += ["", f"**{escaped(line)}**"]
+        for block in part.side_by_side:
+            out += _block_markdown(block)
         for figures in part.figures:
             out += ["", *figure_pages.markdown_lines(figures)]
         out.append("")
+    if report.grades:
+        out += ["## Grades", ""]
+    for table in report.grades:
+        out += [*grade_pages.markdown_lines(table), ""]
     out += ["## How to read", ""]
     out += [f"- **{escaped(word)}**: {meaning}" for word, meaning in DEFINITIONS.items()]
     return safe("\n".join(out) + "\n")
@@ -112,6 +115,7 @@ def to_json(report: Report) -> str:
         },
         "definitions": DEFINITIONS,
         "dimensions": [_dimension_json(part) for part in report.dimensions],
+        "grades": [grade_pages.to_json(table) for table in report.grades],
     }
     return json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -152,7 +156,20 @@ def _dimension_facts(part: DimensionReport) -> list[str]:
             *(f"{n} {status}" for status, n in judge.failed.items()),
         ]
         facts.append(", ".join(parts))
+    for name, found in part.stability:
+        facts.append(f"judge {name}, {grade_pages.stability_words(found)}")
     return facts + list(part.notes)
+
+
+def _panel_facts(part: DimensionReport) -> Iterator[str]:
+    """What the judges have in common, as the heading of the comparison."""
+    if part.panel is not None:
+        panel = part.panel
+        yield (
+            f"Side by side, on the {counted(panel.units, 'unit')} that all of"
+            f" {', '.join(panel.judges)} judged ({panel.left_out} left out);"
+            f" the majority abstains on {panel.abstained}"
+        )
 
 
 def _heading(block: Block) -> str:
@@ -192,6 +209,25 @@ def _block_text(block: Block) -> Iterator[str]:
         yield from (f"    {aligned(_cells(line, marks), widths, words=2)}" for line in lines)
     for remark in _remarks(block):
         yield from wrapped(remark, first="    ", rest="      ")
+
+
+def _block_markdown(block: Block) -> Iterator[str]:
+    yield from ("", f"### {escaped(_heading(block))}", "")
+    yield from (f"- {escaped(line)}" for line in _facts(block))
+    undefined, marks = _undefined_comparisons(block), _marks(block)
+    yield from (f"- {escaped(line)}" for line in undefined.values())
+    rows = [
+        (
+            comparison_words(line.comparison, line.judge, simulated=block.simulated),
+            *_cells(line, marks),
+        )
+        for line in block.lines
+        if (line.comparison, line.judge) not in undefined
+    ]
+    if rows:
+        yield from ("", *markdown_table(("comparison", *HEADINGS), rows, words=3))
+    if remarks := _remarks(block):
+        yield from ("", *(f"- {escaped(remark)}" for remark in remarks))
 
 
 def _undefined_comparisons(block: Block) -> dict[tuple[str, str], str]:
@@ -268,6 +304,9 @@ def _dimension_json(part: DimensionReport) -> dict[str, object]:
         "judges": [_counts_json(judge) for judge in part.judges],
         "blocks": [_block_json(block) for block in part.blocks],
         "figures": [figure_pages.to_json(figures) for figures in part.figures],
+        "stability": [{"judge": name, **plain(found)} for name, found in part.stability],
+        "panel": plain(part.panel),
+        "side_by_side": [_block_json(block) for block in part.side_by_side],
     }
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import random
 import signal
 import threading
@@ -25,6 +24,7 @@ from .adapt import Parameters, budget
 from .budget import Caps, Purse, Usage, bound, guess
 from .call_settings import CallSettings
 from .commits import Commits
+from .endpoints import Endpoints
 from .item import Ending, ask
 from .pace import Pace
 from .progress import Progress
@@ -89,16 +89,15 @@ class Session:
         self._raise_if_useless()
 
     async def _ask_all(self) -> None:
-        from .client import Client
-
         settings = self._settings
-        key = os.environ.get(settings.api_key_env) or "none"
-        async with Client(
-            settings.base_url,
-            key,
+        async with Endpoints(
+            settings.all_endpoints,
             timeout_seconds=settings.timeout_seconds,
             concurrency=settings.concurrency,
-        ) as self._client:
+            proxy=settings.proxy,
+            ca_file=settings.ca_file,
+            note=self._progress.note,
+        ) as self._endpoints:
             try:
                 async with asyncio.TaskGroup() as group:
                     for number in range(settings.concurrency):
@@ -151,7 +150,7 @@ class Session:
         ticket = await self._pace.enter(guess(sent).total, self._stop)
         if ticket is None:
             return None
-        reply = await self._client.ask(sent)
+        reply = await self._endpoints.ask(sent)
         used = self._settle(most, reply)
         overloaded = reply.http_status in OVERLOADED or reply.status is Status.TIMEOUT
         asked = reply.limit_reset if reply.retry_after is None else reply.retry_after
@@ -229,14 +228,17 @@ class Session:
 
     def _refused(self, reply: Reply) -> ServiceError:
         """Why the endpoint will not answer anything, in one line."""
+        settings = self._settings
         what = {
-            401: f"set a valid key in {self._settings.api_key_env}",
+            401: f"set a valid key in {settings.key_env(reply.endpoint)}",
             403: "check that this key may use this model",
             404: "check the URL and the model name",
+            407: "correct the proxy's user and password",
         }.get(reply.http_status or 0, "add credit or raise the limit")
+        where = reply.endpoint if settings.endpoints else self._where
         return ServiceError(
-            f"{self._where}: HTTP {reply.http_status} {reply.error_class} for model"
-            f" {self._settings.model} ({reply.error_text}); {what}, then run the same command"
+            f"{where}: HTTP {reply.http_status} {reply.error_class} for model"
+            f" {settings.model} ({reply.error_text}); {what}, then run the same command"
             f" again ({self.tally.replies} replies of this run are saved)"
         )
 

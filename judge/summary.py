@@ -7,20 +7,23 @@ the same resampled totals.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from annotate.errors import NothingComputable, UsageError
-from annotate.records import Layer, Outcome, SourceKind
+from annotate.records import Layer, Outcome, SourceKind, Status
 from judge import views
 from judge.agreement import S1, Votes, pair_judgments, select_verdicts, select_votes
 from judge.coefficients import FloatArray
 from judge.estimate import Estimate
 from judge.figures import JudgeFigures, judge_figures
+from judge.grades import GradeTable, Questions, grade_tables
 from judge.intervals import percentile_interval, resampled_totals
+from judge.panel import Panel, PanelCounts, panel_of
+from judge.replicates import Stability, stability
 from judge.views import View
 
 INDICATIVE_BELOW = 30
@@ -109,6 +112,12 @@ class DimensionReport:
     notes: tuple[str, ...]
     figures: tuple[JudgeFigures, ...] = ()
     """Of each judge alone: win rates and position."""
+    stability: tuple[tuple[str, Stability], ...] = ()
+    """Of each judge that was asked several times: how far it agrees with itself."""
+    panel: PanelCounts | None = None
+    """Of two judges or more: what all of them judged, and their majority there."""
+    side_by_side: tuple[Block, ...] = ()
+    """The judges and their majority on what all of them judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +128,17 @@ class Report:
     level: float
     resamples: int
     seed: int
+    grades: tuple[GradeTable, ...] = ()
+    """Judges' grades of single answers."""
 
 
 def agreement_report(
-    table: pd.DataFrame, *, level: float = 0.95, resamples: int = 10_000, seed: int = 7
+    table: pd.DataFrame,
+    *,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 7,
+    questions: Questions | None = None,
 ) -> Report:
     """Everything that votes and verdicts say about agreement, from one tidy table.
 
@@ -132,11 +148,13 @@ def agreement_report(
         resamples: bootstrap resamples, ≥ 100.
         seed: same seed and table, same report. Each block starts from the seed, so further
             judges or groups do not move the figures of the others.
+        questions: turns of each question, by (benchmark, question_id); without it a question
+            has as many as were graded.
 
     Raises:
         UsageError: a setting is out of range.
         DataError: the table is not what it should be.
-        NothingComputable: no vote of anyone can be used.
+        NothingComputable: no vote of anyone can be used, and no judge has graded answers.
     """
     if not 0 < level < 1:
         raise UsageError(f"level {level}: expected a number between 0 and 1, e.g. 0.95")
@@ -146,14 +164,15 @@ def agreement_report(
     settings = Report((), level, resamples, seed)
     found = sorted(set(judgments["dimension"]))
     dimensions = tuple(_dimension(judgments, dimension, settings) for dimension in found)
-    if not any(part.blocks for part in dimensions):
+    grades = grade_tables(table, questions or {}, level=level, resamples=resamples, seed=seed)
+    if not grades and not any(part.blocks for part in dimensions):
         verdicts = int((judgments["source_kind"] == SourceKind.JUDGE).sum())
         raise NothingComputable(
             "no usable vote about a pair: the table's judgments about pairs are"
             f" {verdicts} of a judge and {len(judgments) - verdicts} of raters;"
             " agreement needs votes: collect some with `evenhand serve`, or import them"
         )
-    return replace(settings, dimensions=dimensions)
+    return replace(settings, dimensions=dimensions, grades=grades)
 
 
 def _dimension(judgments: pd.DataFrame, dimension: str, settings: Report) -> DimensionReport:
@@ -182,7 +201,40 @@ def _dimension(judgments: pd.DataFrame, dimension: str, settings: Report) -> Dim
             seed=settings.seed,
         )
     )
-    return DimensionReport(dimension, counted, blocks, tuple(notes), figures)
+    panel = panel_of(verdicts)
+    return DimensionReport(
+        dimension,
+        counted,
+        blocks,
+        tuple(notes),
+        figures,
+        stability=tuple(_stability(here, judges)),
+        panel=panel.counts if panel else None,
+        side_by_side=_side_by_side(here, dimension, panel, settings) if panel else (),
+    )
+
+
+def _stability(here: pd.DataFrame, judges: list[str]) -> Iterator[tuple[str, Stability]]:
+    """Judges that were asked several times; failures are no outcome and flip nothing."""
+    for judge in judges:
+        rows = here[(here["source_kind"] == SourceKind.JUDGE) & (here["source_id"] == judge)]
+        if (rows["occurrence"] > 1).any():
+            usable = rows[(rows["status"] == Status.OK) & (rows["value"] != "")]
+            groups = usable.groupby(["unit_id", "turn"])["value"].agg(list)
+            yield judge, stability(groups.tolist())
+
+
+def _side_by_side(
+    here: pd.DataFrame, dimension: str, panel: Panel, settings: Report
+) -> tuple[Block, ...]:
+    """Each population's votes on the panel's units, beside every judge and the majority."""
+    first = panel.majority
+    common = pd.MultiIndex.from_frame(first[["unit_id", "turn"]])
+    among = here[pd.MultiIndex.from_frame(here[["unit_id", "turn"]]).isin(common)]
+    return tuple(
+        _block(votes, group, simulated, panel.verdicts, dimension, settings)
+        for votes, group, simulated in _populations(among, dimension)
+    )
 
 
 def _populations(here: pd.DataFrame, dimension: str) -> list[tuple[Votes, str, bool]]:

@@ -12,10 +12,10 @@ from annotate.errors import ServiceError, UsageError
 from annotate.store import Store
 from judge.budget import Caps, Purse, Usage, bound, likely
 from judge.cli import main
-from judge.command import forecast_text, summary_text
 from judge.forecast import forecast
 from judge.plan import body_of
 from judge.prices import Price, examples, price_of
+from judge.run_words import forecast_text, summary_text
 from judge.runner import run
 from judge.store import VerdictStore
 from tests.judge.fake_endpoint import FakeEndpoint, always, completion, error, say

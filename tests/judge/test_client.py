@@ -134,7 +134,7 @@ def test_tokens_that_are_no_count_are_unknown(tokens: bytes) -> None:
 
 def test_running_the_judge_is_what_imports_openai_not_importing_it() -> None:
     code = (
-        "import sys, judge.runner, judge.local, judge.store, judge.verdict_import;"
-        "sys.exit('openai' in sys.modules or 'xllamacpp' in sys.modules)"
+        "import sys, judge.runner, judge.local, judge.store, judge.verdict_import, judge.replies;"
+        "sys.exit(bool({'openai', 'httpx2', 'aiohttp', 'xllamacpp'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib.metadata
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from annotate.errors import ServiceError
-from judge import local
+from judge import Endpoint, local
 from judge.runner import run
 from judge.store import VerdictStore
 from tests.judge.study import make_study, settings
@@ -69,4 +70,6 @@ def test_local_settings_are_serial_greedy_and_without_prompt_cache() -> None:
     assert pointed.sampling["cache_prompt"] is False
     assert pointed.sampling["grammar"] == 'root ::= "[[" [ABCD] "]]"'
     assert pointed.endpoint_name == "local:x"
+    others = replace(pointed, base_url="", endpoints=(Endpoint("http://a/v1"),), proxy="http://p:1")
+    assert endpoint.settings(others) == pointed
     assert "grammar" not in endpoint.settings(settings("http://a/v1", explain=True)).sampling

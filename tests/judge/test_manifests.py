@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 def test_show_says_what_defines_a_run(folder: Path) -> None:
     shown = evenhand("judge", "show", folder, "first")
     assert shown.exit_code == 0, shown.output
-    assert "judge first: done (live" in shown.output
+    assert "judge first: done (live, pairwise" in shown.output
     for line in (
         'requested_model = "fake-model"',
         "sampling.temperature = 0.0",
@@ -45,7 +45,7 @@ def test_show_says_what_defines_a_run(folder: Path) -> None:
         'parser = "tag-2 json-1 grade-1 harm-1"',
     ):
         assert line in shown.output
-    run_id = shown.output.split("live, ")[1][:8]
+    run_id = shown.output.split("pairwise, ")[1][:8]
     assert evenhand("judge", "show", folder, run_id).output == shown.output
 
 

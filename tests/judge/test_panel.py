@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pandas as pd
 import pytest
 
 from judge.agreement import pair_judgments, select_verdicts
 from judge.panel import ABSTAINED, Panel, panel_of
+from judge.report import to_json, to_text
+from judge.summary import agreement_report
 
 
 def table(said: dict[str, dict[int, str]]) -> dict[str, pd.DataFrame]:
@@ -38,7 +42,7 @@ def table(said: dict[str, dict[int, str]]) -> dict[str, pd.DataFrame]:
 
 def majority(panel: Panel | None) -> dict[str, str]:
     assert panel is not None
-    rows = panel.verdicts[panel.name]
+    rows = panel.majority
     return dict(zip(rows["unit_id"], rows["value"], strict=True))
 
 
@@ -54,8 +58,8 @@ def test_the_majority_needs_more_than_half() -> None:
     )
     assert majority(found) == {"u1": "a", "u2": "b", "u3": "", "u4": "tie"}
     assert found is not None
-    assert (found.units, found.left_out, found.abstained) == (4, 0, 1)
-    rows = found.verdicts[found.name]
+    assert (found.counts.units, found.counts.left_out, found.counts.abstained) == (4, 0, 1)
+    rows = found.majority
     assert rows.loc[rows["value"] == "", "failure"].tolist() == [ABSTAINED]
     assert rows.loc[rows["value"] == "", "status"].tolist() == ["incomplete"], "never a tie"
 
@@ -69,7 +73,7 @@ def test_only_what_all_have_judged_counts() -> None:
     """alpaca_eval #325: 650 items compared with 749."""
     found = panel_of(table({"one": {1: "a", 2: "a", 3: ""}, "two": {2: "a", 3: "a", 4: "b"}}))
     assert found is not None
-    assert (found.units, found.left_out) == (1, 3)
+    assert (found.counts.units, found.counts.left_out) == (1, 3)
     for judge in ("one", "two"):
         assert found.verdicts[judge]["unit_id"].tolist() == ["u2"]
 
@@ -86,3 +90,52 @@ def test_the_names_of_the_judges_do_not_matter() -> None:
     said = {"one": {1: "a", 2: "b"}, "two": {1: "b", 2: "b"}, "six": {1: "a", 2: "tie"}}
     other = dict(zip(["x", "b", "m"], said.values(), strict=True))
     assert majority(panel_of(table(said))) == majority(panel_of(table(other)))
+
+
+def test_the_report_compares_judges_on_common_ground_only() -> None:
+    """alpaca_eval #325, in the report: n is printed, and is the same for every judge."""
+    said = {"one": {1: "a", 2: "b", 3: "a"}, "two": {1: "a", 2: "a"}, "six": {1: "b", 2: "a"}}
+    people = {"ada": {1: "a", 2: "a", 3: "b"}}
+    rows = [
+        {
+            "unit_id": f"u{unit}",
+            "subject": "pair",
+            "benchmark": "bench",
+            "question_id": str(unit),
+            "category": "",
+            "model_a": "alder",
+            "model_b": "birch",
+            "turn": 1,
+            "dimension": "overall",
+            "source_kind": "rater" if who in people else "judge",
+            "source_id": who,
+            "rater_group": "expert" if who in people else "",
+            "layer": "vote",
+            "occurrence": 1,
+            "purpose": "estimation",
+            "value": value,
+            "status": "ok",
+            "orders": "" if who in people else "unknown",
+        }
+        for who, values in {**said, **people}.items()
+        for unit, value in values.items()
+    ]
+    report = agreement_report(pd.DataFrame(rows), resamples=100)
+    (dimension,) = report.dimensions
+    assert dimension.panel is not None
+    assert (dimension.panel.units, dimension.panel.left_out) == (2, 1)
+    (block,) = dimension.side_by_side
+    agree = {
+        line.judge: (line.agreement.numerator, line.agreement.denominator)
+        for line in block.lines
+        if line.setup == "S1" and line.turn == 1 and line.judge
+    }
+    assert agree == {
+        "one": (1, 2),
+        "two": (2, 2),
+        "six": (1, 2),
+        "majority of 3 judges": (2, 2),
+    }
+    text = to_text(report)
+    assert "on the 2 units that all of one, six, two judged (1 left out)" in " ".join(text.split())
+    assert json.loads(to_json(report))["dimensions"][0]["panel"]["abstained"] == 0
