@@ -117,7 +117,7 @@ def export_requests(
     study: Study, calls: CallOptions, plan: PlanOptions, folder: Path, *, again: bool
 ) -> str:
     """Write what has no reply yet into batch files."""
-    if calls.local or calls.dry_run:
+    if calls.local or calls.local_model or calls.dry_run:
         raise UsageError("a batch file is for a service: no --local, no --dry-run")
     with judge_settings(study, calls, plan) as settings:
         return export_text(export_batch(study.store, settings, folder, again=again))
