@@ -154,7 +154,7 @@ def agreement_report(
     Raises:
         UsageError: a setting is out of range.
         DataError: the table is not what it should be.
-        NothingComputable: no vote of anyone can be used, and no judge has graded answers.
+        NothingComputable: no vote of anyone can be used, and no judge has said anything.
     """
     if not 0 < level < 1:
         raise UsageError(f"level {level}: expected a number between 0 and 1, e.g. 0.95")
@@ -165,7 +165,7 @@ def agreement_report(
     found = sorted(set(judgments["dimension"]))
     dimensions = tuple(_dimension(judgments, dimension, settings) for dimension in found)
     grades = grade_tables(table, questions or {}, level=level, resamples=resamples, seed=seed)
-    if not grades and not any(part.blocks for part in dimensions):
+    if not grades and not any(part.blocks or part.figures for part in dimensions):
         verdicts = int((judgments["source_kind"] == SourceKind.JUDGE).sum())
         raise NothingComputable(
             "no usable vote about a pair: the table's judgments about pairs are"
