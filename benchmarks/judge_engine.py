@@ -209,7 +209,7 @@ def server(low: float, high: float) -> Iterator[str]:
         process.wait()
 
 
-class _Http(asyncio.Protocol):
+class Http(asyncio.Protocol):
     """Just enough of HTTP/1.1 to answer a POST with keep-alive."""
 
     def __init__(self, latency: Iterator[float]) -> None:
@@ -240,7 +240,7 @@ class _Http(asyncio.Protocol):
 
 async def serve(low: float, high: float) -> None:
     source = latencies(low, high)
-    make: Callable[[], _Http] = lambda: _Http(source)  # noqa: E731
+    make: Callable[[], Http] = lambda: Http(source)  # noqa: E731
     listening = await asyncio.get_running_loop().create_server(make, "127.0.0.1", 0, backlog=1024)
     print(listening.sockets[0].getsockname()[1], flush=True)
     await listening.serve_forever()

@@ -78,8 +78,11 @@ class AnswerWork:
             for question_id, question in self.questions.items():
                 self._advance(conn, question_id, question)
 
-    def progress(self) -> tuple[int, int]:
-        """(turns to answer in all, turns that need no call)."""
+    def progress(self, _open_now: int) -> tuple[int, int]:
+        """(turns to answer in all, turns that need no call).
+
+        Turns that wait for the one before are neither open nor answered.
+        """
         planned = sum(len(asked_turns(q)) for q in self.questions.values())
         done = self._conn.execute(
             "SELECT count(*) FROM generation_item i JOIN generation g ON g.request = i.request"

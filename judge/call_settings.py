@@ -110,7 +110,9 @@ class CallSettings:
 
     def sampled(self, temperature: float | None, limit: int) -> dict[str, Any]:
         """The part of a request's body that is not model or messages."""
-        wanted = {"temperature": temperature, self._limit_name: limit, "seed": self.seed}
+        # 0 and 0.0 are one temperature but two texts, and a request is known by its text.
+        heat = None if temperature is None else float(temperature)
+        wanted = {"temperature": heat, self._limit_name: limit, "seed": self.seed}
         return {k: v for k, v in wanted.items() if v is not None} | dict(self.extra_body)
 
     @property

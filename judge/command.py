@@ -17,6 +17,7 @@ from .attack_runner import AttackReport, attack
 from .batch_export import BatchExport, export_batch
 from .batch_ingest import Ingested, ingest_batch
 from .calling import CallOptions, called
+from .failure_words import failure_lines
 from .fastchat_prompts import FastChatPrompt
 from .forecast import forecast
 from .manifests import differences, flat
@@ -151,6 +152,7 @@ def show_run(study: Study, name: str) -> str:
         f"  started {found.created_at}, ended {found.finished_at or 'not yet'}",
         f"  replies: {counted(verdicts.counts(found.id))}",
         f"  verdicts: {counted(verdicts.judgment_counts(found.id))}",
+        *failure_lines(verdicts.failures(found)),
     ]
     lines += [f"  anchor check {at}: {words}" for at, words in checks(verdicts, found.id)]
     lines += [f"  {path} = {value}" for path, value in flat(found.manifest) if path]

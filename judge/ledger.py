@@ -106,10 +106,12 @@ def derive(conn: sqlite3.Connection, unit: JudgedUnit) -> None:
     """The judgment on a unit, once everything it rests on has a verdict; else none."""
     run, subject, subject_id, turn, dimension, replicate = unit
     column = "pair" if subject == Subject.PAIR else "answer"
+    # The subject is named for the planner: the index on the place holds one subject only,
+    # and by run alone this would read the whole plan again for every reply.
     rows = conn.execute(
         "SELECT i.order_shown, v.status, v.choice, v.grade, v.harm, v.detail FROM judge_item i"
-        f" JOIN verdict v ON v.request = i.request WHERE i.run = ? AND i.{column} = ?"
-        " AND i.turn = ? AND i.dimension = ? AND i.replicate = ?",
+        f" JOIN verdict v ON v.request = i.request WHERE i.subject = '{column}' AND i.run = ?"
+        f" AND i.{column} = ? AND i.turn = ? AND i.dimension = ? AND i.replicate = ?",
         (run, subject_id, turn, dimension, replicate),
     ).fetchall()
     place = (run, subject_id, turn, dimension, replicate)

@@ -109,6 +109,12 @@ def parse_reply(raw: object, offered: Offered, *, as_json: bool = False) -> Pars
     )
 
 
+def forges(text: str, offered: Offered) -> bool:
+    """Whether a line of this text would be a verdict if a judge said it."""
+    lines = (line for line in _LINE.split(text) if "[[" in line) if "[[" in text else ()
+    return any(parse(line, offered).status in (Status.OK, Status.AMBIGUOUS) for line in lines)
+
+
 def _from_tags(text: str, offered: Offered) -> Parsed:
     """The verdict of tagged text: the last line with a tag decides."""
     if isinstance(offered, dict) and "harm" in offered:

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from annotate.errors import DataError
-from annotate.records import canonical_json, empty_turns
+from annotate.records import canonical_json, empty_turns, turn_text
 
 from .conversation import DIALOGUE, missing_turns, shown_answers
+from .parse import forges
 from .plan import ORDERS, PlanSpec, case_of, turns_of
 from .units import REFERENCE_CATEGORIES, References, Unit
 
@@ -48,7 +49,7 @@ def preflight(units: Iterable[Unit], spec: PlanSpec, references: References = "a
     data, count = hashlib.sha256(), 0
     for unit in units:
         errors |= dict.fromkeys(_errors(unit, spec, references))
-        warnings |= dict.fromkeys(_warnings(unit))
+        warnings |= dict.fromkeys((*_warnings(unit), *_forged(unit, spec)))
         if unit.reference is not None:
             key = unit.question.key
             used[f"{key.benchmark} {key.question_id}"] = unit.reference.hash
@@ -128,6 +129,20 @@ def _warnings(unit: Unit) -> Iterator[str]:
                 f"{_where(unit)}: {answer.model} has {len(answer.turns or ())} turns, the question"
                 f" {expected}; the rest is not judged"
             )
+
+
+def _forged(unit: Unit, spec: PlanSpec) -> Iterator[str]:
+    """Answers that speak as a judge: their tags cannot act, and a person should know."""
+    case = case_of(unit, DIALOGUE, ORDERS[0] if unit.second is not None else None)
+    for answer in unit.answers:
+        for number, turn in enumerate(answer.turns or (), start=1):
+            text = turn_text(turn)
+            # Looked for first: most texts have no such brackets, and plans are long.
+            if "[[" in text and any(forges(text, p.offered(case)) for p in spec.prompts):
+                yield (
+                    f"{_where(unit)}, turn {number}: {answer.model} writes a verdict tag; the judge"
+                    " sees it made inert"
+                )
 
 
 def _where(unit: Unit) -> str:

@@ -6,8 +6,12 @@ import json
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
+from annotate.harm import UNSAFE_FROM
 from annotate.records import Subject
 from annotate.store import Store
+
+from .failures import Judged
+from .modes import Mode
 
 
 def judgments(store: Store) -> Iterator[dict[str, Any]]:
@@ -55,6 +59,21 @@ def judgment_counts(
     return dict(sorted([*pairs, *answers]))
 
 
+def judged(
+    store: Store, run_id: str, mode: str, units: Collection[str] | None = None
+) -> Iterator[Judged]:
+    """A run's judgments, one after another, as :func:`judge.failures.failures` counts them."""
+    sql = _JUDGED_PAIRS if mode == Mode.PAIRWISE else _JUDGED_ANSWERS
+    for *place, unit, a, b, status, value, reason in store.conn.execute(
+        sql, (run_id, _json(units))
+    ):
+        models = (a,) if b is None else (a, b)
+        worth = () if status != "ok" else (value,) if b is None else (value, 1 - value)
+        failed = "" if status == "ok" else reason if b is not None else status
+        dimension, dialogue, question, category = place
+        yield Judged(dimension, bool(dialogue), question, category, unit, models, worth, failed)
+
+
 def transcript(store: Store, unit_id: str) -> list[dict[str, Any]]:
     """Every call made for a pair or an answer: what was asked, the raw reply, what was read."""
     rows = store.conn.execute(
@@ -79,6 +98,24 @@ def transcript(store: Store, unit_id: str) -> list[dict[str, Any]]:
 
 _AMONG = "AND (?2 IS NULL OR coalesce(i.pair, i.answer) IN (SELECT value FROM json_each(?2)))"
 """SQL: an item `i` is about one of the units in the JSON list ?2, or there is no list."""
+
+
+_JUDGED_PAIRS = (
+    "SELECT pv.dimension, pv.turn = 0, q.id, q.category, pv.pair, p.model_a, p.model_b, pv.status,"
+    " CASE pv.outcome WHEN 'a' THEN 1.0 WHEN 'b' THEN 0.0 ELSE 0.5 END, pv.reason"
+    " FROM pair_verdict pv JOIN pair p ON p.id = pv.pair JOIN question q ON q.id = p.question"
+    " WHERE pv.run = ?1 AND (?2 IS NULL OR pv.pair IN (SELECT value FROM json_each(?2)))"
+    " ORDER BY 1, 2, 3"
+)
+_JUDGED_ANSWERS = (
+    "SELECT av.dimension, av.turn = 0, q.id, q.category, av.answer, m.name, NULL, av.status,"
+    " coalesce(av.grade, iif(json_extract(av.harm, '$.severity') >="
+    f" {int(UNSAFE_FROM)}, 1.0, 0.0)),"
+    " av.reason FROM answer_verdict av JOIN answer a ON a.id = av.answer"
+    " JOIN model m ON m.id = a.model JOIN question q ON q.id = a.question"
+    " WHERE av.run = ?1 AND (?2 IS NULL OR av.answer IN (SELECT value FROM json_each(?2)))"
+    " ORDER BY 1, 2, 3"
+)
 
 
 def _json(units: Iterable[str] | None) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from .answer_runner import AnswerSummary
 from .call_settings import HOW_TO_PRICE
+from .failure_words import failure_lines
 from .forecast import Forecast
 from .tally import RunSummary
 
@@ -19,6 +20,7 @@ def summary_text(summary: RunSummary) -> str:
         *_calls(summary),
         f"  replies: {counted(summary.statuses)}",
         f"  verdicts: {counted(summary.judgments)}",
+        *failure_lines(summary.failures),
         *_cost(summary),
     ]
     lines += [f"  warning: {warning}" for warning in summary.warnings[:WARNINGS_SHOWN]]

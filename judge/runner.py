@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from annotate import library
 from annotate.errors import NothingComputable
@@ -40,7 +41,6 @@ def run(
     """Judge the first `limit` pairs (or answers) in every turn, dimension and order.
 
     With `units`, these instead of the first of the plan.
-
     A run with the same fingerprint and endpoint is continued: no committed reply is asked
     again. Interrupt (SIGINT) finishes the calls in flight and returns with the state
     `stopped`; a second interrupt aborts.
@@ -54,15 +54,13 @@ def run(
     """
     shown: Progress = progress or Silent()
     verdicts = VerdictStore(store)
-    units = unit_ids(
-        store, settings.mode.subject, settings.limit, settings.baseline, settings.shard
-    )
+    units = planned_units(store, settings) if units is None else units
     found, known = prepare(verdicts, settings, units)
     for warning in found.warnings:
         shown.note(f"warning: {warning}")
     settings = resolve(verdicts, settings)
     started = begin(verdicts, settings, units, found, known=known)
-    work = JudgeWork(verdicts, started.id, units, settings.retry_failed)
+    work = JudgeWork(verdicts, started.id, units, started.plan["requests"], settings.retry_failed)
     session = Session(verdicts, work, settings, shown)
     before = served(verdicts, started.id)
     state, drift = "failed", list[str]()
@@ -141,9 +139,13 @@ def begin(
     pieces = chunks(verdicts.store, settings.mode.subject, units, settings.references)
     for requests in plan.plan(pieces, plan_spec(settings)):
         verdicts.register(started.id, requests)
-    kept = {"digest": identity, "warnings": list(found.warnings[:WARNINGS_KEPT])}
+    kept = {
+        "digest": identity,
+        "requests": verdicts.size(started.id, units),
+        "warnings": list(found.warnings[:WARNINGS_KEPT]),
+    }
     verdicts.note_plan(started.id, kept)
-    return started
+    return replace(started, plan=kept)
 
 
 def plan_digest(store: Store, settings: JudgeSettings, units: Sequence[str]) -> str:
@@ -212,6 +214,7 @@ def summary(
         usd=session.usd,
         seconds=session.seconds,
         warnings=(*warnings, *session.warnings()),
+        failures=verdicts.failures(started, units),
     )
 
 

@@ -67,7 +67,8 @@ class Session:
 
     def begin(self) -> None:
         """Count what needs no call; nothing has been asked yet."""
-        self.tally.planned, self.tally.cached = self._work.progress()
+        self._keys = self._work.open_keys()
+        self.tally.planned, self.tally.cached = self._work.progress(len(self._keys))
         self.tally.done = self.tally.cached
         self._progress.start(self.tally.planned, self.tally.cached)
 
@@ -80,8 +81,7 @@ class Session:
         # All SQL runs in one thread: a commit that waits for the disk, or for another
         # process's write, must not hold up the replies' clocks.
         with ThreadPoolExecutor(1, thread_name_prefix="judge-store") as self._sql:
-            keys = await self._in_store(self._work.open_keys)
-            self._waiting = self._work.pending(keys)
+            self._waiting = self._work.pending(self._keys)
             with self._sigint():
                 await self._ask_all()
             if self.at_cap:

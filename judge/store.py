@@ -16,7 +16,8 @@ from annotate.records import Status, canonical_json
 from annotate.store import now
 
 from . import readings
-from .ledger import NO_REPLY, Ended, call_status, derive, parsed_of, put_verdict, record
+from .failures import SCALES, Failures, failures
+from .ledger import NO_REPLY, Ended, JudgedUnit, call_status, derive, parsed_of, put_verdict, record
 from .parse import Parsed
 from .plan import Request
 from .replies import Reply
@@ -52,6 +53,7 @@ class VerdictStore(RunStore):
         """
         with self.store.write() as conn:
             at = now()
+            places: dict[JudgedUnit, None] = {}
             for request in requests:
                 conn.execute(
                     "INSERT OR IGNORE INTO judge_request"
@@ -77,7 +79,9 @@ class VerdictStore(RunStore):
                     (run_id, request.subject, *place, request.order, request.key),
                 )
                 if written.rowcount:
-                    derive(conn, (run_id, request.subject, *place))
+                    places[(run_id, request.subject, *place)] = None
+            for unit in places:
+                derive(conn, unit)
 
     def size(self, run_id: str, units: Collection[str]) -> int:
         """How many different requests a run's plan has for these units."""
@@ -161,16 +165,20 @@ class VerdictStore(RunStore):
         """Derive every verdict again from its raw reply; returns how many changed."""
         changed = 0
         with self.store.write() as conn:
-            rows = conn.execute(
-                "SELECT v.request, v.attempt, v.status, v.choice, v.grade, v.harm, a.status, a.raw,"
-                " a.error_class FROM verdict v JOIN judge_attempt a ON a.id = v.attempt"
-            ).fetchall()
-            for key, attempt, status, choice, grade, harm, call, raw, error in rows:
-                parsed = parsed_of(conn, key, call_status(call), raw, error)
-                label = None if parsed.harm is None else canonical_json(parsed.harm.to_json())
-                found = (parsed.status, parsed.choice, parsed.grade, label)
-                changed += found != (status, choice, grade, harm)
-                put_verdict(conn, key, attempt, parsed)
+            keys = [row[0] for row in conn.execute("SELECT request FROM verdict ORDER BY request")]
+            for piece in _pieces(keys, PIECE):
+                rows = conn.execute(
+                    "SELECT v.request, v.attempt, v.status, v.choice, v.grade, v.harm, a.status,"
+                    " a.raw, a.error_class FROM verdict v JOIN judge_attempt a ON a.id = v.attempt"
+                    f" WHERE v.request IN ({_marks(piece)})",
+                    tuple(piece),
+                ).fetchall()
+                for key, attempt, status, choice, grade, harm, call, raw, error in rows:
+                    parsed = parsed_of(conn, key, call_status(call), raw, error)
+                    label = None if parsed.harm is None else canonical_json(parsed.harm.to_json())
+                    found = (parsed.status, parsed.choice, parsed.grade, label)
+                    changed += found != (status, choice, grade, harm)
+                    put_verdict(conn, key, attempt, parsed)
         return changed
 
     # Reading
@@ -187,6 +195,12 @@ class VerdictStore(RunStore):
         """A run's judgments by what they are."""
         return readings.judgment_counts(self.store, run_id, units)
 
+    def failures(self, run: Run, units: Collection[str] | None = None) -> tuple[Failures, ...]:
+        """What a judge's run could not judge, by model and category."""
+        if run.mode not in SCALES:
+            return ()
+        return failures(readings.judged(self.store, run.id, run.mode, units), SCALES[run.mode])
+
     def transcript(self, unit_id: str) -> list[dict[str, Any]]:
         """Every call made for a pair or an answer."""
         return readings.transcript(self.store, unit_id)
@@ -197,12 +211,14 @@ def used_tokens(conn: sqlite3.Connection, run_id: str) -> tuple[int, int]:
 
     Errors with a response, and calls that never connected, cost nothing.
     """
+    # Bodies are looked up only where they are needed: there are as many as calls.
+    body = "FROM judge_request r WHERE r.key = a.request"
     row = conn.execute(
-        "SELECT sum(coalesce(a.prompt_tokens, length(CAST(r.body AS BLOB)))),"
-        " sum(coalesce(a.completion_tokens, 2 * coalesce("
+        f"SELECT sum(coalesce(a.prompt_tokens, (SELECT length(CAST(r.body AS BLOB)) {body}))),"
+        " sum(coalesce(a.completion_tokens, (SELECT 2 * coalesce("
         "json_extract(r.body, '$.max_tokens'),"
-        " json_extract(r.body, '$.max_completion_tokens'), 0)))"
-        " FROM judge_attempt a JOIN judge_request r ON r.key = a.request WHERE a.run = ?"
+        f" json_extract(r.body, '$.max_completion_tokens'), 0) {body})))"
+        " FROM judge_attempt a WHERE a.run = ?"
         " AND (a.status IN ('reply', 'timeout') OR a.status = 'api_error'"
         " AND a.http_status IS NULL AND a.error_class IS NOT 'ConnectError')",
         (run_id,),

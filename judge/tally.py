@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from annotate.records import Status
 
+from .failures import Failures
 from .item import Ending
 from .replies import Next, Reply
 
@@ -37,6 +38,8 @@ class RunSummary:
     usd: float | None
     seconds: float
     warnings: tuple[str, ...]
+    failures: tuple[Failures, ...] = ()
+    """Judgments without a value, by model and category, where there are any."""
 
 
 @dataclass(slots=True)

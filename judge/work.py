@@ -23,8 +23,8 @@ class Work(Protocol):
     def chained(self) -> bool:
         """Whether an answer can make another request possible (:meth:`follow`)."""
 
-    def progress(self) -> tuple[int, int]:
-        """(requests planned, requests that need no call)."""
+    def progress(self, open_now: int) -> tuple[int, int]:
+        """(requests planned, requests that need no call), with so many open keys."""
 
     def open_keys(self) -> list[str]:
         """What can be asked now, in plan order."""
@@ -55,13 +55,13 @@ class JudgeWork:
     verdicts: VerdictStore
     run_id: str
     units: Sequence[str]
+    planned: int
     retry_failed: bool = False
     chained: ClassVar[bool] = False
 
-    def progress(self) -> tuple[int, int]:
+    def progress(self, open_now: int) -> tuple[int, int]:
         """(requests planned, requests that need no call)."""
-        planned = self.verdicts.size(self.run_id, self.units)
-        return planned, planned - len(self.open_keys())
+        return self.planned, self.planned - open_now
 
     def open_keys(self) -> list[str]:
         """What has no reply that stands, in plan order."""

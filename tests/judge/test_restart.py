@@ -65,6 +65,11 @@ def committed(store: Store) -> set[str]:
     return {row[0] for row in rows}
 
 
+def stored(sent: str) -> str:
+    """A body as sent, in the form in which it is stored."""
+    return canonical_json(json.loads(sent))
+
+
 def test_kill_9_in_mid_run_then_resume(tmp_path: Path) -> None:
     """FastChat #2225: duplicates on re-run. Only calls in flight at the kill may repeat."""
     store = make_study(tmp_path, 30)
@@ -86,15 +91,10 @@ def test_kill_9_in_mid_run_then_resume(tmp_path: Path) -> None:
     assert summary.run_id == run_id
     assert summary.statuses == {"ok": 60}
     assert summary.calls == 60 - len(before)
-    assert {_stored(body) for body in repeated}.isdisjoint(before)
+    assert {stored(body) for body in repeated}.isdisjoint(before)
     assert twice <= CONCURRENCY
     assert summary.judgments == {"tie:inconsistent": 30}
     store.close()
-
-
-def _stored(sent: str) -> str:
-    """A body as sent, in the form in which it is stored."""
-    return canonical_json(json.loads(sent))
 
 
 def test_interrupt_drains_the_calls_in_flight_and_says_how_to_resume(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from annotate import library
 from annotate.errors import NothingComputable, ServiceError, UsageError
 from annotate.store import Store
 from judge import session
@@ -97,6 +98,18 @@ def test_limit_takes_the_first_pairs_and_a_larger_one_goes_on(study: Store) -> N
         assert endpoint.total == 4
     assert (first.planned, rest.planned, rest.cached) == (2, 4, 2)
     assert first.run_id == rest.run_id
+
+
+def test_units_named_by_the_caller_are_judged_and_no_others(tmp_path: Path) -> None:
+    store = make_study(tmp_path, 3)
+    last = library.pair_ids(store)[-1]
+    with FakeEndpoint(say("[[A]]")) as endpoint:
+        summary = run(store, settings(endpoint.base_url), units=[last])
+        assert endpoint.total == 2
+    judged = store.conn.execute("SELECT DISTINCT pair FROM judge_item").fetchall()
+    store.close()
+    assert judged == [(last,)]
+    assert summary.planned == 2
 
 
 def test_every_turn_and_dimension_is_asked_in_both_orders(tmp_path: Path) -> None:

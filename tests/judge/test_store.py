@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,29 @@ def test_verdicts_are_derived_again_from_raw_replies(study: Store) -> None:
     stored = study.conn.execute("SELECT choice FROM verdict WHERE status = 'ok'").fetchall()
     assert stored == [("left",)]
     assert pair_verdicts(study) == [("incomplete", None, "timeout")]
+
+
+def test_a_reply_is_saved_as_fast_in_a_large_plan(tmp_path: Path) -> None:
+    """A plan of 100,000 requests once was read whole for every request and every reply."""
+    steps = {}
+    for size in (10, 300):
+        (tmp_path / str(size)).mkdir()
+        store = make_study(tmp_path / str(size), size)
+        verdicts, run, requests = planned(store)
+        counted = [0]
+
+        def count(counted: list[int] = counted) -> int:
+            counted[0] += 1
+            return 0
+
+        store.conn.set_progress_handler(count, 10)
+        verdicts.register(run.id, [replace(requests[0], key="0" * 64)])
+        for request in requests[:6]:
+            verdicts.record_attempt(run.id, request.key, said("[[A]]"), final=True)
+        store.conn.set_progress_handler(None, 0)
+        steps[size] = counted[0]
+        store.close()
+    assert steps[300] < 1.5 * steps[10]
 
 
 @pytest.mark.parametrize(
