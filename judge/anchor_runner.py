@@ -37,9 +37,9 @@ class AnchorWork:
     stored: Mapping[str, Any]
     chained: ClassVar[bool] = False
 
-    def progress(self) -> tuple[int, int]:
+    def progress(self, open_now: int) -> tuple[int, int]:
         """(requests, those that need no call)."""
-        return len(self.stored), len(self.stored) - len(self.open_keys())
+        return len(self.stored), len(self.stored) - open_now
 
     def open_keys(self) -> list[str]:
         """What has no fresh reply yet."""
