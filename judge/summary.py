@@ -7,7 +7,7 @@ the same resampled totals.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -130,6 +130,19 @@ class Report:
     seed: int
     grades: tuple[GradeTable, ...] = ()
     """Judges' grades of single answers."""
+    runs: tuple[RunFacts, ...] = ()
+    """What the judges were: every figure of one rests on the run of its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What defines one judge's run: `manifest` in full, {} for verdicts from a file."""
+
+    name: str
+    kind: str
+    mode: str
+    fingerprint: str
+    manifest: Mapping[str, object]
 
 
 def agreement_report(
@@ -139,6 +152,7 @@ def agreement_report(
     resamples: int = 10_000,
     seed: int = 7,
     questions: Questions | None = None,
+    runs: Sequence[RunFacts] = (),
 ) -> Report:
     """Everything that votes and verdicts say about agreement, from one tidy table.
 
@@ -150,6 +164,7 @@ def agreement_report(
             judges or groups do not move the figures of the others.
         questions: turns of each question, by (benchmark, question_id); without it a question
             has as many as were graded.
+        runs: what the judges of the table were.
 
     Raises:
         UsageError: a setting is out of range.
@@ -172,7 +187,7 @@ def agreement_report(
             f" {verdicts} of a judge and {len(judgments) - verdicts} of raters;"
             " agreement needs votes: collect some with `evenhand serve`, or import them"
         )
-    return replace(settings, dimensions=dimensions, grades=grades)
+    return replace(settings, dimensions=dimensions, grades=grades, runs=tuple(runs))
 
 
 def _dimension(judgments: pd.DataFrame, dimension: str, settings: Report) -> DimensionReport:

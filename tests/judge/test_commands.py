@@ -71,6 +71,11 @@ def test_answer_then_judge_then_report(study: Path, endpoint: FakeEndpoint, tmp_
     report = said("report", study, "--out", tmp_path / "out", "--resamples", 100)
     assert "Win rates over all pairs" in report
     assert "cedar" in report
+    written = json.loads((tmp_path / "out" / "report.json").read_text())
+    (behind,) = written["runs"]
+    assert behind["manifest"]["requested_model"] == "m"
+    assert len(behind["manifest"]["prompts"][0]["hash"]) == 64
+    assert f"fingerprint {behind['fingerprint'][:12]}" in report
     said("verify", study)
 
 
