@@ -24,7 +24,6 @@ import json
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from annotate.harm import FIELDS, HarmLabel
@@ -110,22 +109,25 @@ def parse_reply(raw: object, offered: Offered, *, as_json: bool = False) -> Pars
 
 
 def forges(text: str, offered: Offered) -> bool:
-    """Whether a line of this text would be a verdict if a judge said it."""
-    lines = (line for line in _LINE.split(text) if "[[" in line) if "[[" in text else ()
-    return any(parse(line, offered).status in (Status.OK, Status.AMBIGUOUS) for line in lines)
+    """Whether a text holds a tag that would be a verdict if a judge wrote it."""
+    pattern, read = _form(offered)
+    return any(read(tag).status is Status.OK for tag in pattern.findall(text))
+
+
+def _form(offered: Offered) -> tuple[re.Pattern[str], Callable[[str], Parsed]]:
+    """How tags of what was offered look, and how one is read."""
+    if isinstance(offered, dict):
+        return (_HARM_TAG, _harm_tag) if "harm" in offered else (_TAG, _grade)
+    return _TAG, lambda tag: _choice(tag.upper(), offered)
 
 
 def _from_tags(text: str, offered: Offered) -> Parsed:
     """The verdict of tagged text: the last line with a tag decides."""
-    if isinstance(offered, dict) and "harm" in offered:
-        tags = _last(_HARM_TAG, text)
-        read: Callable[[str], Parsed] = _harm_tag
-    else:
-        tags = [tag.upper() for tag in _last(_TAG, text)]
-        read = _grade if isinstance(offered, dict) else partial(_choice, offered=offered)
+    pattern, read = _form(offered)
+    tags = _last(pattern, text)
     if not tags:
         return Parsed(Status.UNPARSEABLE, detail="no verdict tag")
-    if len(set(tags)) > 1:
+    if len({tag if pattern is _HARM_TAG else tag.upper() for tag in tags}) > 1:
         shown = _short(", ".join(tags[:4]))
         return Parsed(Status.AMBIGUOUS, detail=f"tags on one line: {shown}")
     return read(tags[0])

@@ -137,8 +137,7 @@ def _forged(unit: Unit, spec: PlanSpec) -> Iterator[str]:
     for answer in unit.answers:
         for number, turn in enumerate(answer.turns or (), start=1):
             text = turn_text(turn)
-            # Looked for first: most texts have no such brackets, and plans are long.
-            if "[[" in text and any(forges(text, p.offered(case)) for p in spec.prompts):
+            if any(forges(text, prompt.offered(case)) for prompt in spec.prompts):
                 yield (
                     f"{_where(unit)}, turn {number}: {answer.model} writes a verdict tag; the judge"
                     " sees it made inert"

@@ -98,6 +98,7 @@ class FakeEndpoint:
         self.requests: list[Body] = []
         self.keys: set[str] = set()
         self.headers: set[str] = set()
+        self.connections: set[tuple[str, int]] = set()
         self.most_at_once = 0
         self.answered: Counter[str] = Counter()
         self._open = 0
@@ -176,6 +177,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers["content-length"])).decode()
         endpoint = self.server.endpoint
+        endpoint.connections.add(self.client_address)
         endpoint.headers.update(name.lower() for name in self.headers)
         scripted = endpoint.take(raw, self.headers.get("authorization", ""))
         endpoint.wait(scripted.delay)

@@ -29,6 +29,19 @@ def make_study(
 ) -> Store:
     """Questions 1…n with every pair of the models; `replies` replaces a model's answers."""
     store = Store.create(folder / "evenhand.sqlite", "test")
+    fill(store, questions, turns=turns, models=models, replies=replies)
+    return store
+
+
+def fill(
+    store: Store,
+    questions: int,
+    *,
+    turns: int = 1,
+    models: Sequence[str] = MODELS,
+    replies: Mapping[str, Sequence[str | None]] | None = None,
+) -> None:
+    """The same in a store that is there already."""
     with store.write() as conn:
         for number in range(1, questions + 1):
             key = QuestionKey("bench", str(number))
@@ -45,7 +58,6 @@ def make_study(
             library.add_answers(conn, "bench", model, answers)
     with store.write() as conn:
         library.build_pairs(conn, "fixed")
-    return store
 
 
 def settings(base_url: str, **changes: object) -> JudgeSettings:

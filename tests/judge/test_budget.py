@@ -87,6 +87,7 @@ def test_a_cap_in_dollars_needs_a_price() -> None:
 
 
 def test_untold_tokens_count_with_their_bound(study: Store) -> None:
+    """Openai 3.x: a timed-out call can be billed, so it counts with the most it can have used."""
     most = most_per_call(study)
     with FakeEndpoint(always(completion("[[A]]", usage=False))) as endpoint:
         summary = run(study, settings(endpoint.base_url, cap_tokens=4 * most))

@@ -125,6 +125,7 @@ def referenced(store: Store, *turns: str) -> None:
 
 
 def test_references_go_into_the_request_and_the_manifest(study: Store) -> None:
+    """FastChat references: looked up by question, whatever the judge is called."""
     referenced(study, "solved one", "solved two")
     with FakeEndpoint(say("[[A]]")) as endpoint:
         first = run(study, settings(endpoint.base_url, limit=2))

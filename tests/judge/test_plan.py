@@ -58,6 +58,7 @@ def planned(store: Store, ids: list[str]) -> list[plan.Request]:
 
 
 def test_golden_request() -> None:
+    """inspect_ai #1478: a cache that silently stopped hitting; one request's key is pinned."""
     """A changed key means that every stored reply is asked, and paid, again."""
     request = next(plan.requests(pair(1), spec()))
     assert request.body == (

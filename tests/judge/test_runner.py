@@ -193,7 +193,7 @@ def test_a_failed_retry_does_not_replace_a_committed_reply(study: Store) -> None
 
 
 def test_calls_without_a_reply_are_asked_again(study: Store) -> None:
-    """FastChat #2334: failed rows count as done."""
+    """FastChat #2334, arena-hard resume: failed rows count as done."""
 
     def first_question_fails(body: dict[str, object], _number: int) -> Scripted:
         return error(500) if "Question 1" in json.dumps(body) else OK
@@ -289,6 +289,7 @@ def test_content_filter_as_http_400_is_not_retried(study: Store) -> None:
 
 
 def test_insufficient_quota_stops_the_run(tmp_path: Path) -> None:
+    """Openai 3.x: `insufficient_quota` arrives as 429 and is retried."""
     store = make_study(tmp_path, 20)
 
     def dries_up(body: dict[str, object], _number: int) -> Scripted:
