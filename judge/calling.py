@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from annotate.errors import UsageError
@@ -25,6 +26,7 @@ class CallOptions:
     """The options that every command with an endpoint has (`cli_options`)."""
 
     local: bool = False
+    local_model: Path | None = None
     base_urls: tuple[str, ...] = ()
     model: str | None = None
     proxy: str | None = None
@@ -54,14 +56,14 @@ def called(
         UsageError: no endpoint is named, or options do not go together.
         ServiceError: the offline model cannot be served.
     """
-    if not options.local:
+    if not options.local and not options.local_model:
         yield None, _settings(study, options, None)
         return
     if options.base_urls or options.model or options.proxy or options.ca_file:
         raise UsageError(
             "--local brings its own endpoint: no --base-url, --model, --proxy or --ca-file"
         )
-    with local_endpoint() as local:
+    with local_endpoint(options.local_model) as local:
         yield local, _settings(study, options, local)
 
 

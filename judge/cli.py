@@ -186,7 +186,7 @@ def report(study: Path, out: Path | None, resamples: int | None) -> None:
 
     from .report import to_text, write
     from .summary import agreement_report
-    from .table import tidy
+    from .table import run_facts, tidy
 
     with Opened(study) as opened:
         chosen = opened.settings.report
@@ -196,6 +196,7 @@ def report(study: Path, out: Path | None, resamples: int | None) -> None:
             resamples=resamples or chosen.resamples,
             seed=chosen.seed,
             questions=turn_counts(opened.store),
+            runs=run_facts(opened.store),
         )
         click.echo(to_text(found), nl=False)
         for path in write(found, out or _exports(study)):

@@ -14,6 +14,12 @@ Option = Callable[[Any], Any]
 _CALLS: Sequence[Option] = (
     click.option("--local", is_flag=True, help="Use the small offline model (llama.cpp, SmolLM2)."),
     click.option(
+        "--local-model",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="Use this GGUF file offline instead.",
+    ),
+    click.option(
         "--base-url",
         "base_urls",
         multiple=True,

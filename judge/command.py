@@ -12,6 +12,7 @@ from typing import Any
 from annotate.errors import UsageError
 from annotate.study import Study, open_study
 
+from .anchor_runner import checks
 from .attack_runner import AttackReport, attack
 from .batch_export import BatchExport, export_batch
 from .batch_ingest import Ingested, ingest_batch
@@ -117,7 +118,7 @@ def export_requests(
     study: Study, calls: CallOptions, plan: PlanOptions, folder: Path, *, again: bool
 ) -> str:
     """Write what has no reply yet into batch files."""
-    if calls.local or calls.dry_run:
+    if calls.local or calls.local_model or calls.dry_run:
         raise UsageError("a batch file is for a service: no --local, no --dry-run")
     with judge_settings(study, calls, plan) as settings:
         return export_text(export_batch(study.store, settings, folder, again=again))
@@ -153,6 +154,7 @@ def show_run(study: Study, name: str) -> str:
         f"  verdicts: {counted(verdicts.judgment_counts(found.id))}",
         *failure_lines(verdicts.failures(found)),
     ]
+    lines += [f"  anchor check {at}: {words}" for at, words in checks(verdicts, found.id)]
     lines += [f"  {path} = {value}" for path, value in flat(found.manifest) if path]
     return "\n".join(lines) + "\n"
 

@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from annotate.errors import ServiceError
+from annotate.errors import ServiceError, UsageError
 from annotate.harm import HarmCategory
 
 from .call_settings import CallSettings
@@ -98,20 +98,24 @@ class LocalEndpoint:
 
 
 @contextlib.contextmanager
-def local_endpoint(*, verbose: bool = False) -> Iterator[LocalEndpoint]:
-    """Serve the small model on a free loopback port of this process.
+def local_endpoint(file: Path | None = None, *, verbose: bool = False) -> Iterator[LocalEndpoint]:
+    """Serve the small model, or another GGUF file, on a free loopback port of this process.
 
     Raises:
         ServiceError: a package is missing, or the model cannot be loaded.
+        UsageError: there is no such file.
     """
-    path = model_path()
+    if file is not None and not file.is_file():
+        raise UsageError(f"{file}: not a file; expected a model in GGUF form")
+    path = file or model_path()
+    name = file.stem.lower() if file else MODEL
     size, sha256 = path.stat().st_size, _sha256(path)
-    server = _start(path, verbose)
+    server = _start(path, name, verbose)
     try:
         yield LocalEndpoint(
             base_url=f"{server.listening_address}/v1",
-            model=MODEL,
-            endpoint=f"local:{MODEL}:{sha256[:16]}",
+            model=name,
+            endpoint=f"local:{name}:{sha256[:16]}",
             details={
                 "file": path.name,
                 "sha256": sha256,
@@ -148,7 +152,7 @@ def _constraints(settings: JudgeSettings) -> dict[str, Any]:
     return {"cache_prompt": False, "grammar": GRAMMARS[settings.mode]}
 
 
-def _start(path: Path, verbose: bool) -> Any:
+def _start(path: Path, name: str, verbose: bool) -> Any:
     """A running llama.cpp server: one slot, loopback only."""
     try:
         import xllamacpp
@@ -156,7 +160,7 @@ def _start(path: Path, verbose: bool) -> Any:
         raise ServiceError(f"xllamacpp is not installed; {INSTALL}") from error
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
-    params.model_alias = {MODEL}
+    params.model_alias = {name}
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.n_ctx = CONTEXT

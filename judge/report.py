@@ -55,7 +55,10 @@ HEADINGS = ("turn", "setup", "agree", "percent", "kappa*", "alpha", "coverage")
 
 def to_text(report: Report) -> str:
     """For a terminal, at most 100 columns wide where names allow."""
-    out = [TITLE, "=" * len(TITLE), _settings(report), ""]
+    out = [TITLE, "=" * len(TITLE), _settings(report)]
+    for fact in _run_facts(report):
+        out += wrapped(fact, first="", rest="  ")
+    out.append("")
     for part in report.dimensions:
         heading = f"Dimension: {part.dimension}"
         out += [heading, "-" * len(heading)]
@@ -81,6 +84,8 @@ def to_text(report: Report) -> str:
 def to_markdown(report: Report) -> str:
     """For a page or a repository; one table per population."""
     out = [f"# {TITLE}", "", _settings(report), ""]
+    if facts := [f"- {escaped(fact)}" for fact in _run_facts(report)]:
+        out += [*facts, ""]
     for part in report.dimensions:
         out += [f"## Dimension: {escaped(part.dimension)}", ""]
         out += [f"- {escaped(fact)}" for fact in _dimension_facts(part)]
@@ -115,6 +120,7 @@ def to_json(report: Report) -> str:
         },
         "definitions": DEFINITIONS,
         "dimensions": [_dimension_json(part) for part in report.dimensions],
+        "runs": [plain(run) for run in report.runs],
         "grades": [grade_pages.to_json(table) for table in report.grades],
     }
     return json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -142,6 +148,19 @@ def _settings(report: Report) -> str:
         f"{100 * report.level:g} % intervals: cluster bootstrap by question,"
         f" {report.resamples:,} resamples, seed {report.seed}"
     )
+
+
+def _run_facts(report: Report) -> Iterator[str]:
+    """Which judge is behind which name."""
+    for run in report.runs:
+        if run.kind == "imported":
+            yield f"judge {run.name}: verdicts from a file, no manifest"
+        else:
+            yield (
+                f"judge {run.name}: {run.mode}, model {run.manifest.get('requested_model')} at"
+                f" {run.manifest.get('endpoint')}, fingerprint {run.fingerprint[:12]}"
+                f" (evenhand judge show)"
+            )
 
 
 def _dimension_facts(part: DimensionReport) -> list[str]:

@@ -13,6 +13,8 @@ from annotate.records import digest
 from annotate.store import Store
 
 from . import plan
+from .anchor import anchor_words
+from .anchor_runner import check_anchors, served
 from .output import resolve
 from .preflight import Preflight, PreflightError, preflight
 from .progress import Progress, Silent
@@ -60,15 +62,30 @@ def run(
     started = begin(verdicts, settings, units, found, known=known)
     work = JudgeWork(verdicts, started.id, units, started.plan["requests"], settings.retry_failed)
     session = Session(verdicts, work, settings, shown)
-    state = "failed"
+    before = served(verdicts, started.id)
+    state, drift = "failed", list[str]()
     try:
         session.begin()
         drive(session)
         state = session.state
+        drift = drifted(verdicts, started.id, settings, before) if state == "done" else []
     finally:
         verdicts.finish_run(started.id, state)
         shown.finish()
-    return summary(verdicts, session, started, units, found.warnings)
+    for line in drift:
+        shown.note(f"warning: {line}")
+    return summary(verdicts, session, started, units, [*found.warnings, *drift])
+
+
+def drifted(
+    verdicts: VerdictStore, run_id: str, settings: JudgeSettings, before: set[str]
+) -> list[str]:
+    """What the anchor check says, if a fingerprint answered that had not `before`."""
+    after = served(verdicts, run_id)
+    if not before or not after - before or not settings.anchors:
+        return []
+    found = check_anchors(verdicts, run_id, settings, before, after, drive)
+    return [] if found is None else [anchor_words(found)]
 
 
 def planned_units(store: Store, settings: JudgeSettings) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from annotate.records import HARMLESSNESS, digest
 
+from .anchor import ANCHORS
 from .call_settings import CallSettings, require, versions
 from .fastchat_prompts import FastChatPrompt
 from .modes import Mode
@@ -34,6 +35,7 @@ class JudgeSettings(CallSettings):
     only the last, or the dialogue as a whole. `references` shows reference solutions where
     there are any, demands them, or shows none. `shard` (k, n) is the k-th of n parts of the
     plan, for workers on copies of the study (`judge.merge` brings them together).
+    `anchors` stored verdicts are asked for again when the endpoint serves another fingerprint.
     `output` is `tag`, `json` (under a schema) or `auto`: json where the endpoint can; a run
     writes what it found out about that into `output_probe`.
     """
@@ -50,6 +52,7 @@ class JudgeSettings(CallSettings):
     explain: bool = False
     output: str = "tag"
     output_probe: Mapping[str, Any] = field(default_factory=dict)
+    anchors: int = ANCHORS
 
     def __post_init__(self) -> None:
         """Refuse what no run could use.
@@ -67,6 +70,7 @@ class JudgeSettings(CallSettings):
             value = getattr(self, name)
             require(value in known, name, value, f"one of {', '.join(known)}")
         require(self.limit is None or self.limit > 0, "limit", self.limit, "more than 0")
+        require(self.anchors >= 0, "anchors", self.anchors, "0 or more")
         require(self.replicates > 0, "replicates", self.replicates, "1 or more")
         part, parts = self.shard or (1, 1)
         require(1 <= part <= parts, "shard", f"{part}/{parts}", "K/N with 1 ≤ K ≤ N")

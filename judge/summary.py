@@ -7,7 +7,7 @@ the same resampled totals.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -130,6 +130,19 @@ class Report:
     seed: int
     grades: tuple[GradeTable, ...] = ()
     """Judges' grades of single answers."""
+    runs: tuple[RunFacts, ...] = ()
+    """What the judges were: every figure of one rests on the run of its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What defines one judge's run: `manifest` in full, {} for verdicts from a file."""
+
+    name: str
+    kind: str
+    mode: str
+    fingerprint: str
+    manifest: Mapping[str, object]
 
 
 def agreement_report(
@@ -139,6 +152,7 @@ def agreement_report(
     resamples: int = 10_000,
     seed: int = 7,
     questions: Questions | None = None,
+    runs: Sequence[RunFacts] = (),
 ) -> Report:
     """Everything that votes and verdicts say about agreement, from one tidy table.
 
@@ -150,11 +164,12 @@ def agreement_report(
             judges or groups do not move the figures of the others.
         questions: turns of each question, by (benchmark, question_id); without it a question
             has as many as were graded.
+        runs: what the judges of the table were.
 
     Raises:
         UsageError: a setting is out of range.
         DataError: the table is not what it should be.
-        NothingComputable: no vote of anyone can be used, and no judge has graded answers.
+        NothingComputable: no vote of anyone can be used, and no judge has said anything.
     """
     if not 0 < level < 1:
         raise UsageError(f"level {level}: expected a number between 0 and 1, e.g. 0.95")
@@ -165,14 +180,14 @@ def agreement_report(
     found = sorted(set(judgments["dimension"]))
     dimensions = tuple(_dimension(judgments, dimension, settings) for dimension in found)
     grades = grade_tables(table, questions or {}, level=level, resamples=resamples, seed=seed)
-    if not grades and not any(part.blocks for part in dimensions):
+    if not grades and not any(part.blocks or part.figures for part in dimensions):
         verdicts = int((judgments["source_kind"] == SourceKind.JUDGE).sum())
         raise NothingComputable(
             "no usable vote about a pair: the table's judgments about pairs are"
             f" {verdicts} of a judge and {len(judgments) - verdicts} of raters;"
             " agreement needs votes: collect some with `evenhand serve`, or import them"
         )
-    return replace(settings, dimensions=dimensions, grades=grades)
+    return replace(settings, dimensions=dimensions, grades=grades, runs=tuple(runs))
 
 
 def _dimension(judgments: pd.DataFrame, dimension: str, settings: Report) -> DimensionReport:

@@ -13,6 +13,7 @@ from annotate.store import Store
 
 from .order_verdicts import order_verdicts
 from .store import VerdictStore
+from .summary import RunFacts
 
 
 def tidy(store: Store) -> pd.DataFrame:
@@ -39,3 +40,19 @@ def _with_orders(store: Store, verdicts: VerdictStore) -> Iterator[dict[str, Any
         unit = (row["source_id"], row["unit_id"], row["turn"], row["dimension"], row["occurrence"])
         ab, ba = known.get(unit, (None, None))
         yield {**row, "ab": ab, "ba": ba}
+
+
+def run_facts(store: Store) -> list[RunFacts]:
+    """What the judges with verdicts were, and their manifests."""
+    verdicts = VerdictStore(store)
+    judged = {
+        row[0]
+        for row in store.conn.execute(
+            "SELECT DISTINCT run FROM pair_verdict UNION SELECT DISTINCT run FROM answer_verdict"
+        )
+    }
+    return [
+        RunFacts(run.name, run.kind, run.mode, run.fingerprint, run.manifest)
+        for run in verdicts.runs()
+        if run.id in judged
+    ]

@@ -366,8 +366,17 @@ def test_one_category_is_undefined_for_chance_corrected_coefficients() -> None:
 
 
 def test_nothing_computable_says_what_to_do() -> None:
-    with pytest.raises(NothingComputable, match=r"no usable vote.* of a judge.*`evenhand serve`"):
-        agreement_report(pd.DataFrame([row("q1:x", "judge", "a")]))
+    withdrawn = row("q1:x", "r", "") | {"status": "withdrawn"}
+    with pytest.raises(NothingComputable, match=r"no usable vote.* of raters.*`evenhand serve`"):
+        agreement_report(pd.DataFrame([withdrawn]))
+
+
+def test_a_judge_without_any_vote_still_has_its_win_rates() -> None:
+    report = agreement_report(pd.DataFrame([row("q1:x", "judge", "a")]), resamples=100)
+    (dimension,) = report.dimensions
+    assert dimension.blocks == ()
+    assert dimension.figures[0].wins[0].rows[0].wins == 1
+    assert "no usable votes on this dimension, so no agreement" in dimension.notes
 
 
 def test_an_empty_table_is_nothing_computable() -> None:

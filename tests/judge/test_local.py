@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from annotate.errors import ServiceError
+from annotate.errors import ServiceError, UsageError
 from judge import Endpoint, local
 from judge.runner import run
 from judge.store import VerdictStore
@@ -73,3 +73,16 @@ def test_local_settings_are_serial_greedy_and_without_prompt_cache() -> None:
     others = replace(pointed, base_url="", endpoints=(Endpoint("http://a/v1"),), proxy="http://p:1")
     assert endpoint.settings(others) == pointed
     assert "grammar" not in endpoint.settings(settings("http://a/v1", explain=True)).sampling
+
+
+def test_another_model_file_is_another_endpoint(tmp_path: Path) -> None:
+    copy = tmp_path / "Other-Model.gguf"
+    copy.symlink_to(local.model_path())
+    with local.local_endpoint(copy) as endpoint:
+        assert endpoint.model == "other-model"
+        assert endpoint.endpoint.startswith("local:other-model:")
+    with (
+        pytest.raises(UsageError, match=r"gone\.gguf: not a file"),
+        local.local_endpoint(tmp_path / "gone.gguf"),
+    ):
+        pass
