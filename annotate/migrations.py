@@ -7,8 +7,12 @@ because adding keys to votes later would orphan the votes already cast.
 
 from __future__ import annotations
 
-from sqlite_utils import Database
-from sqlite_utils.migrations import Migrations
+from typing import TYPE_CHECKING
+
+from .migrating import Migrations
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 MIGRATIONS = Migrations("evenhand.annotate")
 

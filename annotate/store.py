@@ -18,11 +18,9 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
-from sqlite_utils import Database
-from sqlite_utils.migrations import Migrations
-
 from . import events
-from .errors import StoreError, StoreMissing, StoreNewer, StoreUnavailable, StoreUnsafe
+from .errors import StoreError, StoreMissing, StoreUnavailable, StoreUnsafe
+from .migrating import migrate
 from .migrations import MIGRATIONS
 
 FILE_NAME = "evenhand.sqlite"
@@ -270,26 +268,6 @@ def begin_immediate(conn: sqlite3.Connection, attempts: int = 5) -> None:
             if "locked" not in str(error) or attempt == attempts - 1:
                 raise
             time.sleep(0.05 * (attempt + 1))
-
-
-def migrate(conn: sqlite3.Connection, migrations: Migrations, path: Path) -> None:
-    """Bring one migration set up to date; refuse a file that knows migrations we do not.
-
-    Raises:
-        StoreNewer: the file has migrations of this set that this program lacks.
-    """
-    # sqlite-utils opens its own transactions and needs the driver's default mode.
-    conn.execute("PRAGMA journal_mode = WAL")
-    db = Database(conn, execute_plugins=False)
-    known = {m.name for m in migrations._migrations}
-    unknown = [m.name for m in migrations.applied(db) if m.name not in known]
-    if unknown:
-        raise StoreNewer(
-            f"{path}: written by a newer Evenhand (it has {', '.join(unknown)});"
-            " update this program, the file was not touched"
-        )
-    if migrations.pending(db):
-        migrations.apply(db)
 
 
 def refuse_network_file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> None:

@@ -8,8 +8,12 @@ are the log of calls; verdicts and pair verdicts are derived and can be derived 
 
 from __future__ import annotations
 
-from sqlite_utils import Database
-from sqlite_utils.migrations import Migrations
+from typing import TYPE_CHECKING
+
+from annotate.migrating import Migrations
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 MIGRATIONS = Migrations("evenhand.judge")
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotate.errors import StoreError, UsageError
+from annotate.migrating import migrate
 from annotate.records import canonical_json
-from annotate.store import Store, migrate, now
+from annotate.store import Store, now
 
 from .migrations import MIGRATIONS
 

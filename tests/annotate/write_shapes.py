@@ -26,7 +26,7 @@ def main() -> None:
         ]
         text = "\n".join(lines).replace(store.secret, "old-secret").replace(store.study_id, STUDY)
         store.close()
-    name = [m.name for m in MIGRATIONS._migrations][-1].split("_")[0]
+    name = MIGRATIONS.names[-1].split("_")[0]
     (SHAPES / f"{name}.sql").write_text(text + "\n", "utf-8")
 
 

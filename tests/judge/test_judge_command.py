@@ -146,6 +146,23 @@ def test_a_second_run_says_that_it_made_no_call(study: Path) -> None:
     assert "6 planned, 6 answered before, 0 calls made" in again.stdout
 
 
+def test_a_run_loads_nothing_that_it_does_not_need(study: Path) -> None:
+    """Opening a file that is up to date once loaded pandas: a second, and 100 MB."""
+    with FakeEndpoint(say("[[A]]")) as endpoint:
+        arguments = ["judge", str(study), "--base-url", endpoint.base_url, *OPTIONS]
+        assert CliRunner().invoke(main, arguments).exit_code == 0
+    code = (
+        f"import sys\nfrom judge.cli import main\nmain({arguments!r}, standalone_mode=False)\n"
+        "unused = ('pandas', 'numpy', 'sqlite_utils', 'gradio', 'openai', 'pyarrow', 'ray')\n"
+        "print([name for name in unused if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert "0 calls made" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_show_tells_what_failed_and_an_unknown_run_exits_2(study: Path) -> None:
     def script(body: Body, _number: int) -> Scripted:
         if "Question 2" in json.dumps(body):
