@@ -247,6 +247,8 @@ def connect(path: Path) -> sqlite3.Connection:
     conn.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
     conn.execute("PRAGMA foreign_keys = ON")
     conn.execute("PRAGMA synchronous = FULL")
+    # Else INSERT OR REPLACE removes a row of a log without asking its triggers.
+    conn.execute("PRAGMA recursive_triggers = ON")
     return conn
 
 

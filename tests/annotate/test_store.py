@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -344,8 +345,14 @@ def test_votes_and_events_are_append_only(new_study: MakeStudy, statement: str) 
     rater = join(study, "Ada")
     cast(study, rater, screen_for(study, rater))
     before = study.store.conn.execute("SELECT * FROM event").fetchall()
-    with pytest.raises(sqlite3.IntegrityError), study.store.write() as conn:
-        conn.execute(statement)
+
+    def tamper() -> None:
+        with pytest.raises(sqlite3.IntegrityError), study.store.write() as conn:
+            conn.execute(statement)
+
+    tamper()
+    with ThreadPoolExecutor(1) as beside:  # the server's threads have connections of their own
+        beside.submit(tamper).result()
     assert study.store.conn.execute("SELECT * FROM event").fetchall() == before
     assert votes(study.store, "outcome IN ('a', 'b')") == 1
 
