@@ -1,0 +1,1 @@
+"""Statistics on plain sequences and arrays, one family a file. Pure: no table, database or page."""
