@@ -184,6 +184,7 @@ def report(study: Path, out: Path | None, resamples: int | None) -> None:
     """
     from annotate.library import turn_counts
 
+    from .analysis_plan import kept, report_settings
     from .report import to_text, write
     from .summary import agreement_report
     from .table import run_facts, tidy
@@ -197,10 +198,28 @@ def report(study: Path, out: Path | None, resamples: int | None) -> None:
             seed=chosen.seed,
             questions=turn_counts(opened.store),
             runs=run_facts(opened.store),
+            plan=kept(opened.store, report_settings(opened, resamples)),
         )
         click.echo(to_text(found), nl=False)
         for path in write(found, out or _exports(study)):
             click.echo(f"Wrote {path}", err=True)
+
+
+@main.command("plan-analysis")
+@STUDY
+def plan_analysis(study: Path) -> None:
+    """Freeze how the report will be made, before the first vote; the report says if it kept to it.
+
+    \b
+    Example: evenhand plan-analysis harm-study
+    """
+    from .analysis_plan import freeze, report_settings
+
+    with Opened(study) as opened:
+        plan = freeze(opened.store, report_settings(opened))
+        click.echo(f"Analysis plan frozen {plan.frozen_at}, hash {plan.hash}")
+        if plan.votes_before:
+            click.echo(f"  warning: {plan.votes_before:,} votes were cast or imported before")
 
 
 @main.command()

@@ -120,6 +120,7 @@ def to_json(report: Report) -> str:
         },
         "definitions": DEFINITIONS,
         "dimensions": [_dimension_json(part) for part in report.dimensions],
+        "analysis_plan": report.plan,
         "runs": [plain(run) for run in report.runs],
         "grades": [grade_pages.to_json(table) for table in report.grades],
     }
@@ -151,7 +152,9 @@ def _settings(report: Report) -> str:
 
 
 def _run_facts(report: Report) -> Iterator[str]:
-    """Which judge is behind which name."""
+    """Whether a plan was kept, and which judge is behind which name."""
+    if report.plan:
+        yield report.plan
     for run in report.runs:
         if run.kind == "imported":
             yield f"judge {run.name}: verdicts from a file, no manifest"

@@ -132,6 +132,8 @@ class Report:
     """Judges' grades of single answers."""
     runs: tuple[RunFacts, ...] = ()
     """What the judges were: every figure of one rests on the run of its name."""
+    plan: str = ""
+    """Whether the report keeps to a frozen analysis plan, in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,7 @@ def agreement_report(
     seed: int = 7,
     questions: Questions | None = None,
     runs: Sequence[RunFacts] = (),
+    plan: str = "",
 ) -> Report:
     """Everything that votes and verdicts say about agreement, from one tidy table.
 
@@ -165,6 +168,7 @@ def agreement_report(
         questions: turns of each question, by (benchmark, question_id); without it a question
             has as many as were graded.
         runs: what the judges of the table were.
+        plan: what `analysis_plan.kept` says, to be printed with the settings.
 
     Raises:
         UsageError: a setting is out of range.
@@ -187,7 +191,7 @@ def agreement_report(
             f" {verdicts} of a judge and {len(judgments) - verdicts} of raters;"
             " agreement needs votes: collect some with `evenhand serve`, or import them"
         )
-    return replace(settings, dimensions=dimensions, grades=grades, runs=tuple(runs))
+    return replace(settings, dimensions=dimensions, grades=grades, runs=tuple(runs), plan=plan)
 
 
 def _dimension(judgments: pd.DataFrame, dimension: str, settings: Report) -> DimensionReport:

@@ -76,7 +76,17 @@ def test_answer_then_judge_then_report(study: Path, endpoint: FakeEndpoint, tmp_
     assert behind["manifest"]["requested_model"] == "m"
     assert len(behind["manifest"]["prompts"][0]["hash"]) == 64
     assert f"fingerprint {behind['fingerprint'][:12]}" in report
+    assert "No analysis plan was frozen" in report
     said("verify", study)
+
+
+def test_a_frozen_plan_is_kept_by_the_report(study: Path, endpoint: FakeEndpoint) -> None:
+    assert "Analysis plan frozen" in said("plan-analysis", study)
+    said("judge", study, *at(endpoint), "--limit", 1)
+    out = study / "out"
+    assert "keeps to the analysis plan" in " ".join(said("report", study, "--out", out).split())
+    other = said("report", study, "--out", out, "--resamples", 100)
+    assert "report.resamples: 10000 → 100" in " ".join(other.split())
 
 
 def test_another_model_of_the_same_name_is_refused(study: Path, endpoint: FakeEndpoint) -> None:
