@@ -107,6 +107,7 @@ def make(folder: Path) -> None:
     from annotate.records import Answer, Question, QuestionKey, assistant_turns, user_turns
     from annotate.study import init
     from benchmarks.material import PARAGRAPH, answer
+    from judge.store import VerdictStore
 
     study = init(folder, "Benchmark")
     keys = [QuestionKey("bench", f"q{number}") for number in range(QUESTIONS)]
@@ -121,6 +122,7 @@ def make(folder: Path) -> None:
             ]
             library.add_answers(conn, "bench", model, said)
         library.build_pairs(conn, study.store.study_id)
+    VerdictStore(study.store)  # as `evenhand import` does: the judge's tables are made once
     study.close()
 
 
