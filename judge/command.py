@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,23 @@ from .tally import RunSummary
 from .units import References
 
 
-def run_judge(
+def run_judge(study: Study, *, dry_run: bool, **options: Any) -> str:
+    """Run the judge and say what happened, or with `dry_run` what would.
+
+    The other options are those of :func:`settings_for`.
+
+    Raises:
+        UsageError: no endpoint is named, or an option does not fit.
+        ServiceError: no call came back usable.
+    """
+    with settings_for(study, **options) as settings:
+        if dry_run:
+            return forecast_text(forecast(study.store, settings))
+        return summary_text(run(study.store, settings, progress_for()))
+
+
+@contextmanager
+def settings_for(
     study: Study,
     *,
     local: bool,
@@ -43,19 +60,18 @@ def run_judge(
     replicates: int,
     concurrency: int | None,
     retry_failed: bool,
-    dry_run: bool,
     max_usd: float | None,
     max_tokens: int | None,
     rpm: int | None,
     tpm: int | None,
     output: str | None,
     name: str,
-) -> str:
-    """Run the judge and say what happened, or with `dry_run` what would.
+) -> Iterator[JudgeSettings]:
+    """The judge of study.toml and these options; a local endpoint serves while it is open.
 
     Raises:
         UsageError: no endpoint is named, or an option does not fit.
-        ServiceError: no call came back usable.
+        ServiceError: the local model cannot be served.
     """
     chosen = study.settings.judge
     if local and (base_url or model):
@@ -103,9 +119,7 @@ def run_judge(
         )
         if endpoint:
             settings = endpoint.settings(settings)
-        if dry_run:
-            return forecast_text(forecast(study.store, settings))
-        return summary_text(run(study.store, settings, progress_for()))
+        yield settings
 
 
 def show_run(study: Study, name: str) -> str:

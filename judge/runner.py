@@ -12,6 +12,7 @@ from annotate.records import digest
 from annotate.store import Store
 
 from . import plan
+from .interrupt import Interrupt
 from .output import resolve
 from .preflight import Preflight, PreflightError, preflight
 from .progress import Progress, Silent
@@ -28,12 +29,18 @@ __all__ = ["JudgeSettings", "PreflightError", "RunSummary", "run"]
 WARNINGS_KEPT = 20
 
 
-def run(store: Store, settings: JudgeSettings, progress: Progress | None = None) -> RunSummary:
+def run(
+    store: Store,
+    settings: JudgeSettings,
+    progress: Progress | None = None,
+    *,
+    interrupt: Interrupt | None = None,
+) -> RunSummary:
     """Judge the first `limit` pairs (or answers) in every turn, dimension and order.
 
     A run with the same fingerprint and endpoint is continued: no committed reply is asked
     again. Interrupt (SIGINT) finishes the calls in flight and returns with the state
-    `stopped`; a second interrupt aborts.
+    `stopped`; a second interrupt aborts. `interrupt` lets another thread do the same.
 
     Raises:
         PreflightError: a turn is missing somewhere; nothing was asked.
@@ -51,12 +58,15 @@ def run(store: Store, settings: JudgeSettings, progress: Progress | None = None)
     settings = resolve(verdicts, settings)
     started = begin(verdicts, settings, units, found, known=known)
     work = JudgeWork(verdicts, started.id, units, settings.retry_failed)
-    session = Session(verdicts, work, settings, shown)
+    session = Session(verdicts, work, settings, shown, interrupt)
     state = "failed"
     try:
         session.begin()
         drive(session)
         state = session.state
+    except asyncio.CancelledError:
+        state = "stopped"
+        raise
     finally:
         verdicts.finish_run(started.id, state)
         shown.finish()
