@@ -35,7 +35,7 @@ bench: $(VENV)/.dev ## Side-by-side measurements (quiet machine, some minutes)
 	$(BIN)/python -m benchmarks
 
 screenshots: $(VENV)/.dev ## Pictures of every page into docs/pictures
-	EVENHAND_CHROMIUM="$$($(BIN)/python scripts/chromium.py)" $(BIN)/python scripts/screenshots.py
+	EVENHAND_CHROMIUM="$$($(BIN)/python scripts/chromium.py)" $(BIN)/python -m scripts.screenshots
 
 lock: $(VENV)/.dev ## New pins and hashes in requirements/
 	$(PIP) uv

@@ -379,6 +379,10 @@ def _refuse(request: Request, path: str, sessions: Sessions) -> Response | None:
         return notice("Please sign in", "Open the link from your invitation.", 401)
     if f"{path}/".startswith("/console/") and not sessions.owner(request):
         return notice("For the study's owner", "Open the owner's link that `serve` printed.", 401)
+    # Its events start the judge, which costs money: a page on another port of this host shares
+    # the cookie.
+    if path.startswith("/console/") and request.method == "POST" and not _from_own_page(request):
+        return _problem("origin", "Send this from the study's page.", 403)
     if path.startswith("/rate/"):
         rest = path.removeprefix("/rate/")
         if not any(rest == p or (p.endswith("/") and rest.startswith(p)) for p in RATE_PATHS):

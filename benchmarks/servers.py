@@ -19,6 +19,8 @@ from urllib.error import URLError
 
 from benchmarks.material import answer
 
+BARE = ("gradio", "queued")
+
 
 @contextmanager
 def running(kind: str, folder: Path, port: int) -> Iterator[str]:
@@ -31,7 +33,7 @@ def running(kind: str, folder: Path, port: int) -> Iterator[str]:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             try:
-                urllib.request.urlopen(f"{url}/{'healthz' if kind == 'ours' else 'config'}").close()
+                urllib.request.urlopen(f"{url}/{'config' if kind in BARE else 'healthz'}").close()
                 break
             except (URLError, ConnectionError):
                 time.sleep(0.05)
@@ -131,6 +133,15 @@ def ours(folder: Path, port: int) -> None:
     serve(open_study(folder), "127.0.0.1", port)
 
 
+def console(folder: Path, port: int) -> None:
+    """Evenhand's own server with the owner's console, as `evenhand serve` runs it."""
+    from annotate.app import serve
+    from annotate.study import open_study
+    from judge.console import mount
+
+    serve(open_study(folder), "127.0.0.1", port, mount)
+
+
 if __name__ == "__main__":
-    kinds = {"ours": ours, "gradio": bare_gradio, "queued": queued}
+    kinds = {"ours": ours, "console": console, "gradio": bare_gradio, "queued": queued}
     kinds[sys.argv[1]](Path(sys.argv[2]), int(sys.argv[3]))

@@ -15,6 +15,7 @@ from annotate.store import Store
 from . import plan
 from .anchor import anchor_words
 from .anchor_runner import check_anchors, served
+from .interrupt import Interrupt
 from .output import resolve
 from .preflight import Preflight, PreflightError, preflight
 from .progress import Progress, Silent
@@ -37,13 +38,14 @@ def run(
     progress: Progress | None = None,
     *,
     units: Sequence[str] | None = None,
+    interrupt: Interrupt | None = None,
 ) -> RunSummary:
     """Judge the first `limit` pairs (or answers) in every turn, dimension and order.
 
     With `units`, these instead of the first of the plan.
     A run with the same fingerprint and endpoint is continued: no committed reply is asked
     again. Interrupt (SIGINT) finishes the calls in flight and returns with the state
-    `stopped`; a second interrupt aborts.
+    `stopped`; a second interrupt aborts. `interrupt` lets another thread do the same.
 
     Raises:
         PreflightError: a turn is missing somewhere; nothing was asked.
@@ -61,7 +63,7 @@ def run(
     settings = resolve(verdicts, settings)
     started = begin(verdicts, settings, units, found, known=known)
     work = JudgeWork(verdicts, started.id, units, started.plan["requests"], settings.retry_failed)
-    session = Session(verdicts, work, settings, shown)
+    session = Session(verdicts, work, settings, shown, interrupt)
     before = served(verdicts, started.id)
     state, drift = "failed", list[str]()
     try:
@@ -69,6 +71,9 @@ def run(
         drive(session)
         state = session.state
         drift = drifted(verdicts, started.id, settings, before) if state == "done" else []
+    except asyncio.CancelledError:
+        state = "stopped"
+        raise
     finally:
         verdicts.finish_run(started.id, state)
         shown.finish()

@@ -25,6 +25,7 @@ from .budget import Caps, Purse, Usage, bound, guess
 from .call_settings import CallSettings
 from .commits import Commits
 from .endpoints import Endpoints
+from .interrupt import Interrupt
 from .item import Ending, ask
 from .pace import Pace
 from .progress import Progress
@@ -49,8 +50,14 @@ class Session:
     """One start of a run: workers, retries, what was counted."""
 
     def __init__(
-        self, runs: RunStore, work: Work, settings: CallSettings, progress: Progress
+        self,
+        runs: RunStore,
+        work: Work,
+        settings: CallSettings,
+        progress: Progress,
+        interrupt: Interrupt | None = None,
     ) -> None:
+        self._interrupt = interrupt or Interrupt()
         self.interrupted = self.at_cap = False
         self.attempts = settings.attempts
         self.parameters = Parameters(runs.run(work.run_id).manifest["rejected_parameters"])
@@ -82,7 +89,7 @@ class Session:
         # process's write, must not hold up the replies' clocks.
         with ThreadPoolExecutor(1, thread_name_prefix="judge-store") as self._sql:
             self._waiting = self._work.pending(self._keys)
-            with self._sigint():
+            with self._sigint(), self._interrupt.heard(self._drain):
                 await self._ask_all()
             if self.at_cap:
                 await self._in_store(self._work.skip)
@@ -277,6 +284,11 @@ class Session:
     def _where(self) -> str:
         return self._settings.endpoint_name
 
+    def _drain(self) -> None:
+        """Ask nothing more; the calls in flight are finished."""
+        self.interrupted = True
+        self._stop.set()
+
     @contextlib.contextmanager
     def _sigint(self) -> Iterator[None]:
         """The first interrupt drains, the second one aborts as usual."""
@@ -287,8 +299,7 @@ class Session:
 
         def drain() -> None:
             loop.remove_signal_handler(signal.SIGINT)
-            self.interrupted = True
-            self._stop.set()
+            self._drain()
             self._progress.note(
                 "interrupted: finishing the calls in flight (interrupt again to abort);"
                 " run the same command again to continue"

@@ -60,6 +60,11 @@ def shipped(dimension: str) -> Words:
     return known[dimension]
 
 
+def shipped_names() -> list[str]:
+    """The dimensions that have words with the program, sorted."""
+    return sorted(_shipped())
+
+
 def _shipped() -> dict[str, Words]:
     template = resources.files("annotate") / "study.toml.template"
     study = tomllib.loads(template.read_text("utf-8"))

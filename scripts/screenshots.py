@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
 ARGUMENTS = [
@@ -31,6 +33,8 @@ def main() -> None:
             for width in (1440, 390):
                 _rate(browser, links["rater"], width, scheme)
             _console(browser, links["owner"], scheme)
+        with FakeEndpoint(_opinion) as endpoint:
+            _judge(browser, links["owner"], endpoint.base_url)
         browser.close()
 
 
@@ -86,6 +90,51 @@ def _console(browser: Browser, link: str, scheme: str) -> None:
     page.wait_for_selector("#console table")
     page.screenshot(path=PICTURES / f"console-1440-{scheme}.png", full_page=True)
     context.close()
+
+
+def _judge(browser: Browser, link: str, base_url: str) -> None:
+    """The judge while it runs, and one of its transcripts."""
+    page = browser.new_page(viewport={"width": 1440, "height": 520})
+    page.goto(link)
+    page.get_by_role("tab", name="Judge").click()
+    # study.toml fills the form in, after the page has come.
+    page.locator("label", has_text="harmlessness").wait_for()
+    page.get_by_label("Endpoint", exact=True).check()
+    page.get_by_label("Base URL").fill(base_url)
+    page.get_by_label("Model", exact=True).fill("scripted-judge")
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_function("+document.querySelector('.c-panel .c-bar')?.ariaValueNow >= 55")
+    page.mouse.move(0, 0)
+    page.screenshot(path=PICTURES / "console-judge-1440-light.png")
+    page.wait_for_selector(".c-state.c-done", timeout=120_000)
+    page.set_viewport_size({"width": 1440, "height": 1230})
+    _transcript(page)
+
+
+def _transcript(page: Page) -> None:
+    page.get_by_role("tab", name="Transcripts").click()
+    page.get_by_label("Question", exact=True).fill("7")
+    page.get_by_label("Question", exact=True).press("Enter")
+    page.wait_for_selector("text=of 12 judgments")
+    page.locator(".t-item > summary").nth(1).click()
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(300)
+    page.screenshot(path=PICTURES / "console-transcript-1440-light.png")
+    page.close()
+
+
+def _opinion(body: Body, _number: int) -> Scripted:
+    """A judge that prefers the longer answer, and where they are alike, the first."""
+    answers = re.findall(r"<<<answer ([AB]), turn \d+>>>\n(.*?)(?=\n<<<)", _asked(body), re.DOTALL)
+    lengths = {name: sum(len(t) for n, t in answers if n == name) for name in "AB"}
+    longer = "B" if lengths["B"] > 1.1 * lengths["A"] else "A"
+    other = "A" if longer == "B" else "B"
+    words = f"Answer {longer} says what to do and why, step by step. Answer {other} stays general."
+    return completion(f"{words}\n\n[[{longer}]]", delay=0.25)
+
+
+def _asked(body: Body) -> str:
+    return str(body["messages"][-1]["content"])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,307 @@
+"""Transcripts as HTML that cannot act: what was asked, what came, what people said beside it.
+
+Text of models and questions goes through `annotate.display`, as on the rating page; replies
+and prompts are shown character by character.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from annotate.display import plain_needed, render_prompt, render_turn
+from annotate.errors import UsageError
+from annotate.library import StoredAnswer, StoredPair
+from annotate.records import Answer, Choice, Layer, Order, Status, Subject, Turn, outcome
+from annotate.store import Store
+from annotate.study import ProtocolSection
+
+from .console_html import count, duration, empty, muted, text
+from .console_words import HOW, Words, judgment, label, majority, names, spelt, where, who
+from .modes import Mode
+from .places import Place, Which, judged_runs, page
+from .runs import Run
+from .transcripts import Attempt, Call, ShownVote, calls, unit_of, votes
+
+PAGE_SIZE = 10
+FILTERS: Mapping[str, Which] = {
+    "All": Which.ALL,
+    "Judge against people": Which.AGAINST,
+    "Changed with the order": Which.INCONSISTENT,
+    "No verdict": Which.FAILED,
+}
+"""The filters in the page's words."""
+MEANS = {
+    Which.AGAINST: "hold in both orders, and are not what most votes say",
+    Which.INCONSISTENT: "changed with the order",
+    Which.FAILED: "lack a usable reply",
+}
+TAGS = {Choice.LEFT: "A", Choice.RIGHT: "B", Choice.TIE: "C", Choice.BOTH_BAD: "D"}
+NOTHING = {
+    Which.ALL: "This run has no judgments yet.",
+    Which.AGAINST: "Nowhere does the judge say something else than most people's votes.",
+    Which.INCONSISTENT: "No verdict changed with the order.",
+    Which.FAILED: "Every call brought a verdict.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the tab shows: page `number` of `pages`, and where that is in words."""
+
+    html: str
+    position: str = ""
+    number: int = 1
+    pages: int = 1
+
+
+def browse(
+    store: Store,
+    protocol: ProtocolSection,
+    run_id: object,
+    which: Which,
+    number: int,
+    question_id: str = "",
+) -> Shown:
+    """Page `number` (from 1) of a run's judgments; the last one if there are fewer.
+
+    Raises:
+        UsageError: there are runs, and this is none of them.
+    """
+    runs = {run.id: run for run, _number in judged_runs(store)}
+    if not runs:
+        return Shown(empty("The judge has not run yet: start it under Judge."))
+    if not isinstance(run_id, str) or run_id not in runs:
+        raise UsageError("run: not one of this study's; choose another")
+    run = runs[run_id]
+    offset = (max(1, number) - 1) * PAGE_SIZE
+    found = page(store, run, which, offset, PAGE_SIZE, question_id)
+    pages = max(1, -(-found.total // PAGE_SIZE))
+    if number > pages:
+        return browse(store, protocol, run_id, which, pages, question_id)
+    if not found.places:
+        return Shown(empty(_nothing(run, which, question_id)))
+    words = Words(protocol)
+    items = "".join(_item(store, words, run, place) for place in found.places)
+    last = offset + len(found.places)
+    position = f"{offset + 1:,}–{last:,} of {count(found.total, 'judgment')}"
+    if which in MEANS:
+        position += f" that {MEANS[which]}"
+    if pages > 1:
+        position += f", page {max(1, number):,} of {pages:,}"
+    return Shown(f'<div class="c-list">{items}</div>', position, max(1, number), pages)
+
+
+def _nothing(run: Run, which: Which, question_id: str) -> str:
+    if which is Which.AGAINST and Mode(run.mode).subject is Subject.ANSWER:
+        return "Only pairs can be held against people's votes; this run is about single answers."
+    return f"No question “{question_id}” among these." if question_id else NOTHING[which]
+
+
+def _item(store: Store, words: Words, run: Run, place: Place) -> str:
+    """One judgment: a line that opens."""
+    said = votes(store, place)
+    unit = unit_of(store, place)
+    line = (
+        f'<span class="t-what"><b>{text(_first_words(unit) or place.question_id)}</b>'
+        f"<small>{text(where(place))}</small></span>"
+        f'<span class="t-judge"><small>judge</small>{judgment(words, place)}</span>'
+        f'<span class="t-people"><small>{who(said)}</small>{text(majority(words, place, said))}'
+        "</span>"
+    )
+    kept = calls(store, run.id, place)
+    body = (
+        f"{_conversation(place, unit)}{_verdict(words, place)}"
+        f'<div class="t-sides t-{len(kept) or 1}">{_orders(words, place, kept, run)}'
+        f"{_people(words, place, said)}</div>"
+    )
+    return f'<details class="t-item"><summary>{line}</summary>{body}</details>'
+
+
+def _first_words(unit: StoredPair | StoredAnswer | None) -> str:
+    turns = unit.question.turns if unit is not None else None
+    if not turns or not turns[0]:
+        return ""
+    words = " ".join(turns[0][-1].content.split())
+    return words if len(words) <= 90 else words[:89] + "…"
+
+
+def _conversation(place: Place, unit: StoredPair | StoredAnswer | None) -> str:
+    """The turns up to the one judged, answers side by side."""
+    if unit is None or unit.question.turns is None:
+        return muted("The texts of this pair were never imported: only its labels are known.")
+    asked = unit.question.turns
+    answers = (unit.a, unit.b) if isinstance(unit, StoredPair) else (unit.answer,)
+    last = place.turn or len(asked)
+    shown = [*asked[:last], *(turn for a in answers for turn in (a.turns or ())[:last])]
+    plain = plain_needed([message.content for turn in shown for message in turn])
+    parts = []
+    for number, turn in enumerate(asked[:last], start=1):
+        body = _turn(place, number, turn, answers, plain)
+        if last == 1:
+            parts.append(body)
+            continue
+        opened = " open" if place.turn in (0, number) else ""
+        parts.append(f'<details class="t-turn"{opened}><summary>Turn {number}</summary>{body}'
+                     "</details>")  # fmt: skip
+    return "".join(parts)
+
+
+def _turn(place: Place, number: int, asked: Turn, answers: Sequence[Answer], plain: bool) -> str:
+    prompt = render_prompt(asked, first=number == 1, plain=plain)
+    prompt = prompt.replace('data-t="given_reply"></span>', ">given with the question</span>")
+    prompt = prompt.replace(
+        'data-t="given_instead"></span>', ">the conversation goes on from</span>"
+    )
+    boxes = []
+    for name, answer in zip(names(place), answers, strict=True):
+        turns = answer.turns or ()
+        reply = render_turn(turns[number - 1] if number <= len(turns) else (), plain=plain)
+        boxes.append(
+            f'<div class="t-answer"><h4>{text(name)}</h4><div class="t-scroll c-text" tabindex="0"'
+            f' role="region" aria-label="Answer of {text(name)}">{_sendable(reply)}</div></div>'
+        )
+    return (
+        f'<div class="t-prompt c-text">{_sendable(prompt)}</div>'
+        f'<div class="t-answers t-{len(boxes)}">{"".join(boxes)}</div>'
+    )
+
+
+def _orders(words: Words, place: Place, kept: Sequence[Call], run: Run) -> str:
+    if not kept:
+        what = "Imported from a file: no transcript, only the verdict."
+        if run.kind != "imported":
+            what = "Nothing was asked about this yet."
+        judged = f"<p>{judgment(words, place)}</p>"
+        return f'<article class="t-card"><h4>The judge</h4>{judged}{muted(what)}</article>'
+    return "".join(_call(words, place, call) for call in kept)
+
+
+def _call(words: Words, place: Place, call: Call) -> str:
+    """One order: what was read, the reply as it came, how it came, what was sent."""
+    read = next((a for a in call.attempts if a.id == call.read_from), None)
+    last = read or (call.attempts[-1] if call.attempts else None)
+    parts = [f"<h4>{_order_title(place, call)}</h4>", _read(words, place, call)]
+    if last is None:
+        parts.append(muted("Not asked yet."))
+    else:
+        parts += [_reply(last), muted(" · ".join(_facts(last)))]
+    others = [a for a in call.attempts if a is not last]
+    if others:
+        tried = "".join(f"<li>{text(' · '.join(_facts(a)))}{_reply(a)}</li>" for a in others)
+        parts.append(_fold(f"{count(len(others), 'other attempt')}", f"<ol>{tried}</ol>"))
+    sent = "".join(
+        f'<span class="t-role">{text(m.get("role", ""))}</span>{_exact(m.get("content", ""))}'
+        for m in call.messages
+    )
+    parts.append(_fold("Prompt as sent", sent))
+    if last is not None and last.raw is not None:
+        parts.append(_fold("Whole reply as received", _exact(last.raw)))
+    return f'<article class="t-card">{"".join(parts)}</article>'
+
+
+def _order_title(place: Place, call: Call) -> str:
+    if not call.order:
+        return "The judge"
+    first, second = names(place) if call.order == Order.AB else names(place)[::-1]
+    return f"{text(first)} first <small>A is {text(first)}, B is {text(second)}</small>"
+
+
+def _read(words: Words, place: Place, call: Call) -> str:
+    """What the parser made of the reply."""
+    if call.status == "":
+        return ""
+    if call.status != Status.OK:
+        why = f" ({text(call.detail)})" if call.detail else ""
+        return f'<p class="t-read t-bad">{text(spelt(call.status))}{why}</p>'
+    if call.choice is None:
+        return f'<p class="t-read">{text(label(call.grade, call.harm))}</p>'
+    choice = Choice(call.choice)
+    said = words.outcome(outcome(choice, Order(call.order)), place)
+    return f'<p class="t-read"><span class="t-tag">{TAGS[choice]}</span>{text(said)}</p>'
+
+
+def _reply(attempt: Attempt) -> str:
+    """The reply's own text, as it came; an error's text where there is none."""
+    message = _message(attempt.raw)
+    if message.get("content"):
+        return _exact(message["content"])
+    if message.get("refusal"):
+        return f'<span class="t-role">refusal</span>{_exact(message["refusal"])}'
+    return _exact(attempt.error_text) if attempt.error_text else muted("(no text)")
+
+
+def _message(raw: str | None) -> dict[str, Any]:
+    """The first choice's message of a chat completion, if the body is one."""
+    body = None if raw is None else json.loads(raw)
+    choices = body.get("choices") if isinstance(body, dict) else None
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = first.get("message") if isinstance(first, dict) else None
+    return message if isinstance(message, dict) else {}
+
+
+def _facts(attempt: Attempt) -> Iterator[str]:
+    if attempt.status != "reply":
+        yield spelt(attempt.status)
+    if attempt.error_class:
+        yield attempt.error_class
+    if attempt.http_status is not None and attempt.http_status != 200:
+        yield f"HTTP {attempt.http_status}"
+    if attempt.served_model:
+        yield attempt.served_model
+    milliseconds = attempt.latency_ms
+    yield f"{milliseconds:,} ms" if milliseconds < 10_000 else duration(milliseconds / 1000)
+    if attempt.prompt_tokens is not None and attempt.completion_tokens is not None:
+        yield f"{attempt.prompt_tokens:,} tokens in, {attempt.completion_tokens:,} out"
+    yield attempt.started_at.replace("T", " ")[:19] + " UTC"
+
+
+def _verdict(words: Words, place: Place) -> str:
+    """The pair's verdict and how it came about."""
+    if place.subject is Subject.ANSWER or place.status != Status.OK:
+        return f'<p class="t-verdict">Judge: <b>{judgment(words, place)}</b></p>'
+    said, how = words.outcome(place.outcome, place), HOW.get(place.reason, place.reason)
+    return f'<p class="t-verdict">Judge: <b>{text(said)}</b>, {text(how)}.</p>'
+
+
+def _people(words: Words, place: Place, said: Sequence[ShownVote]) -> str:
+    """The votes beside the judge's orders."""
+    head = f'<article class="t-card t-votes"><h4>{text(who(said).capitalize())}</h4>'
+    if not said:
+        return f"{head}{muted('Nobody has voted on this.')}</article>"
+    rows = "".join(f"<li>{_vote(words, place, vote)}</li>" for vote in said)
+    return f"{head}<ul>{rows}</ul></article>"
+
+
+def _vote(words: Words, place: Place, vote: ShownVote) -> str:
+    value = (
+        words.outcome(vote.outcome, place)
+        if place.subject is Subject.PAIR
+        else label(vote.grade, vote.harm)
+    )
+    about = [vote.rater, vote.group if vote.group != vote.layer else ""]
+    if vote.layer is not Layer.VOTE:
+        about.append("simulated, no person" if vote.layer is Layer.SIMULATED else vote.layer.value)
+    if vote.order in (Order.AB, Order.BA) and place.subject is Subject.PAIR:
+        about.append(f"{names(place)[vote.order == Order.BA]} on the left")
+    comment = f"<q dir=auto>{text(vote.comment)}</q>" if vote.comment else ""
+    if vote.occurrence > 1:
+        about.append("asked again")
+    line = " · ".join(part for part in about if part)
+    return f"<b>{text(value)}</b><small>{text(line)}</small>{comment}"
+
+
+def _fold(title: str, body: str) -> str:
+    return f"<details class=t-fold><summary>{text(title)}</summary>{body}</details>"
+
+
+def _exact(words: str) -> str:
+    """Text character by character, in a box of its own that the keyboard can scroll."""
+    return f'<pre class="t-raw" dir="auto" tabindex="0">{text(words)}</pre>'
+
+
+def _sendable(html: str) -> str:
+    """Rendered HTML without halves of surrogate pairs, which cannot be sent."""
+    return html.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
