@@ -12,6 +12,7 @@ import pytest
 
 from annotate import ballots, library
 from annotate.errors import UsageError
+from annotate.importer import BoundLabel
 from annotate.library import Added
 from annotate.readers import Where
 from annotate.records import (
