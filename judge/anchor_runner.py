@@ -84,6 +84,18 @@ def served(verdicts: VerdictStore, run_id: str) -> set[str]:
     return {row[0] for row in rows}
 
 
+def checked_fingerprints(verdicts: VerdictStore, run_id: str) -> set[str]:
+    """The fingerprint that answered first, and those that a check has compared since."""
+    first = verdicts.store.conn.execute(
+        "SELECT system_fingerprint FROM judge_attempt WHERE run = ?"
+        " AND system_fingerprint IS NOT NULL ORDER BY id LIMIT 1",
+        (run_id,),
+    ).fetchone()
+    rows = verdicts.store.conn.execute("SELECT result FROM judge_anchor WHERE run = ?", (run_id,))
+    compared = {name for (text,) in rows for name in json.loads(text)["after"]}
+    return compared | ({first[0]} if first else set())
+
+
 def checks(verdicts: VerdictStore, run_id: str) -> list[tuple[str, str]]:
     """(when, in words) of every anchor check of a run, oldest first."""
     rows = verdicts.store.conn.execute(

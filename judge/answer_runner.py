@@ -16,6 +16,7 @@ from .answering import AnswerSpec, AnswerWork, questions_of
 from .call_settings import CallSettings, require, versions
 from .generation import MT_BENCH_TEMPERATURES, OTHER_TEMPERATURE, problem
 from .progress import Progress, Silent
+from .run_lock import alone
 from .runner import drive
 from .runs import RunStore
 from .session import Session
@@ -127,19 +128,20 @@ def answer(
         mode=MODE,
     )
     work = AnswerWork(runs, started.id, questions, settings.spec, settings.retry_failed)
-    work.register()
-    session = Session(runs, work, settings, shown)
     state, added = "failed", 0
-    try:
-        session.begin()
-        drive(session)
-        state = session.state
-    finally:
-        # Whatever ended the run, dialogues that are whole belong to the study.
-        whole = work.answers(settings.model_name)
-        added = keep(store, whole, started.id)
-        runs.finish_run(started.id, state)
-        shown.finish()
+    with alone(store.path, started):
+        work.register()
+        session = Session(runs, work, settings, shown)
+        try:
+            session.begin()
+            drive(session)
+            state = session.state
+        finally:
+            # Whatever ended the run, dialogues that are whole belong to the study.
+            whole = work.answers(settings.model_name)
+            added = keep(store, whole, started.id)
+            runs.finish_run(started.id, state)
+            shown.finish()
     return AnswerSummary(
         run_id=started.id,
         name=started.name,

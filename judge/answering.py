@@ -193,14 +193,23 @@ class AnswerWork:
         return _FAILED if self.retry_failed else _OPEN
 
     def _replies(self, conn: sqlite3.Connection, question_id: str) -> dict[int, str]:
-        """The texts of a question by turn, as far as they are there."""
+        """The texts of a question by turn, as far as each follows from those before it.
+
+        A request holds the replies it was asked after: one that was asked after others (by
+        another process, or on a copy of the study) belongs to another dialogue.
+        """
         rows = conn.execute(
-            "SELECT i.turn, g.text FROM generation_item i JOIN generation g"
-            " ON g.request = i.request WHERE i.run = ? AND i.question = ?"
-            " AND g.text IS NOT NULL ORDER BY i.turn",
+            "SELECT i.turn, g.text, json_extract(r.body, '$.messages') FROM generation_item i"
+            " JOIN generation g ON g.request = i.request JOIN judge_request r ON r.key = i.request"
+            " WHERE i.run = ? AND i.question = ? AND g.text IS NOT NULL ORDER BY i.turn",
             (self.run_id, question_id),
         )
-        return dict(rows.fetchall())
+        found: dict[int, str] = {}
+        for turn, text, asked in rows.fetchall():
+            expected = messages(self.questions[question_id], found, turn)
+            if json.loads(asked)[-len(expected) :] == expected:
+                found[turn] = text
+        return found
 
     def _advance(
         self, conn: sqlite3.Connection, question_id: str, question: Question

@@ -65,7 +65,7 @@ def export_batch(
     found, known = prepare(verdicts, settings, units)
     run = begin(verdicts, settings, units, found, known=known)
     keys = verdicts.open_keys(run.id, units, retry_failed=settings.retry_failed)
-    waiting = outstanding(store)
+    waiting = verdicts.outstanding()
     wanted = keys if again else [key for key in keys if key not in waiting]
     parameters = Parameters(run.manifest["rejected_parameters"])
     lines = _lines(verdicts, wanted, parameters)
@@ -74,11 +74,6 @@ def export_batch(
     verdicts.finish_run(run.id, "stopped" if keys else "done")
     held = 0 if again else len(keys) - len(wanted)
     return BatchExport(run.name, tuple(files), planned, planned - len(keys), held)
-
-
-def outstanding(store: Store) -> set[str]:
-    """The requests that stand in a batch file which was not read back yet."""
-    return {row[0] for row in store.conn.execute("SELECT request FROM judge_batch_item")}
 
 
 def _lines(

@@ -37,16 +37,18 @@ class Ended:
 
 
 def record(conn: sqlite3.Connection, run_id: str, ended: Ended) -> Parsed:
-    """Append one call and derive what follows from it.
+    """Append one call and derive what follows from it; returns what it says itself.
 
-    A call without a reply never replaces a committed reply.
+    A usable verdict that is committed stands, whatever comes later; and a call without a
+    reply never replaces a committed reply.
     """
     call, key = ended.call, ended.key
     attempt = insert_attempt(conn, run_id, key, call)
     parsed = parsed_of(conn, key, call.status, call.raw, call.error_class)
-    if call.status in NO_REPLY and (not ended.final or has_reply(conn, key)):
-        return parsed
-    put_verdict(conn, key, attempt, parsed)
+    standing = _standing(conn, key)
+    late = call.status in NO_REPLY and (not ended.final or standing not in (None, *NO_REPLY))
+    if standing != Status.OK and not late:
+        put_verdict(conn, key, attempt, parsed)
     return parsed
 
 
@@ -200,8 +202,13 @@ def _units(conn: sqlite3.Connection, key: str) -> list[JudgedUnit]:
 
 def has_reply(conn: sqlite3.Connection, key: str) -> bool:
     """Whether a request has a committed reply, usable or not."""
+    return _standing(conn, key) not in (None, *NO_REPLY)
+
+
+def _standing(conn: sqlite3.Connection, key: str) -> str | None:
+    """The status of a request's verdict, if it has one."""
     row = conn.execute("SELECT status FROM verdict WHERE request = ?", (key,)).fetchone()
-    return row is not None and row[0] not in NO_REPLY
+    return None if row is None else str(row[0])
 
 
 def _text(value: str | None) -> str | None:

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
+from annotate.errors import UsageError
 from annotate.store import Store
 
-from .answer_runner import keep
+from .answer_runner import keep, refuse_foreign
 from .answering import AnswerSpec, AnswerWork, has_text, put_generation, questions_of, said_by
 from .ledger import call_status, derive, has_reply, parsed_of, put_verdict
 from .runs import Run, RunStore
@@ -49,11 +50,19 @@ class Merged:
 
 
 def merge(store: Store, other: Store) -> Merged:
-    """Add the live runs of `other` to `store`.
+    """Add the live runs of `other`, a copy of the same study, to `store`.
 
     Runs are the same when fingerprint and endpoint are. Each transaction is short, and
     killing the program leaves a merge that the next one completes.
+
+    Raises:
+        UsageError: `other` is no copy of this study, or its generated answers bear a name that
+            this study has given to other answers.
     """
+    if other.study_id != store.study_id:
+        raise UsageError(
+            f"{other.path}: another study, not a copy of this one; make copies with evenhand backup"
+        )
     ours, theirs, merged = VerdictStore(store), RunStore(other), Merged()
     for run in theirs.runs():
         if run.kind != "live":
@@ -70,7 +79,8 @@ def merge(store: Store, other: Store) -> Merged:
         else:
             _verdicts(store, standing, merged)
         if merged.added > before:
-            ours.finish_run(run_id, ours.run(run_id).state)
+            waiting = ours.counts(run_id).get("pending", 0)
+            ours.finish_run(run_id, "stopped" if waiting else "done")
     return merged
 
 
@@ -230,6 +240,7 @@ def _whole(ours: VerdictStore, run_id: str, merged: Merged) -> None:
     """The dialogues that are whole by now belong to the study."""
     run = ours.run(run_id)
     work = AnswerWork(ours, run_id, questions_of(ours), AnswerSpec("", ""))
+    refuse_foreign(ours.store, run.manifest["model_name"], work)
     whole = work.answers(run.manifest["model_name"])
     before = _stored(ours.store)
     if whole:

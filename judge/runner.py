@@ -14,11 +14,12 @@ from annotate.store import Store
 
 from . import plan
 from .anchor import anchor_words
-from .anchor_runner import check_anchors, served
+from .anchor_runner import check_anchors, checked_fingerprints, served
 from .interrupt import Interrupt
 from .output import resolve
 from .preflight import Preflight, PreflightError, preflight
 from .progress import Progress, Silent
+from .run_lock import alone
 from .runs import Run
 from .session import Session
 from .settings import JudgeSettings, fingerprint, manifest, plan_spec
@@ -62,32 +63,45 @@ def run(
         shown.note(f"warning: {warning}")
     settings = resolve(verdicts, settings)
     started = begin(verdicts, settings, units, found, known=known)
-    work = JudgeWork(verdicts, started.id, units, started.plan["requests"], settings.retry_failed)
-    session = Session(verdicts, work, settings, shown, interrupt)
-    before = served(verdicts, started.id)
-    state, drift = "failed", list[str]()
-    try:
-        session.begin()
-        drive(session)
-        state = session.state
-        drift = drifted(verdicts, started.id, settings, before) if state == "done" else []
-    except asyncio.CancelledError:
-        state = "stopped"
-        raise
-    finally:
-        verdicts.finish_run(started.id, state)
-        shown.finish()
-    for line in drift:
+    held = frozenset() if settings.again else verdicts.outstanding()
+    planned = started.plan["requests"]
+    work = JudgeWork(verdicts, started.id, units, planned, settings.retry_failed, held)
+    state, said = "failed", list[str]()
+    with alone(store.path, started):
+        session = Session(verdicts, work, settings, shown, interrupt)
+        try:
+            session.begin()
+            drive(session)
+            state = session.state
+            said += [*left_out(work), *drifted(verdicts, started.id, settings, state)]
+        except asyncio.CancelledError:
+            state = "stopped"
+            raise
+        finally:
+            verdicts.finish_run(started.id, state)
+            shown.finish()
+    for line in said:
         shown.note(f"warning: {line}")
-    return summary(verdicts, session, started, units, [*found.warnings, *drift])
+    return summary(verdicts, session, started, units, [*found.warnings, *said])
 
 
-def drifted(
-    verdicts: VerdictStore, run_id: str, settings: JudgeSettings, before: set[str]
-) -> list[str]:
-    """What the anchor check says, if a fingerprint answered that had not `before`."""
-    after = served(verdicts, run_id)
-    if not before or not after - before or not settings.anchors:
+def left_out(work: JudgeWork) -> list[str]:
+    """What was not asked because it stands in a batch file."""
+    count = work.held_back()
+    if not count:
+        return []
+    return [
+        f"{count:,} requests stand in batch files that were not read back yet and were left out, as"
+        " they would be paid twice; read them back (evenhand judge ingest-batch) or use --again"
+    ]
+
+
+def drifted(verdicts: VerdictStore, run_id: str, settings: JudgeSettings, state: str) -> list[str]:
+    """What the anchor check says, if a fingerprint has answered that was never checked."""
+    if state != "done" or not settings.anchors:
+        return []
+    before, after = checked_fingerprints(verdicts, run_id), served(verdicts, run_id)
+    if not before or not after - before:
         return []
     found = check_anchors(verdicts, run_id, settings, before, after, drive)
     return [] if found is None else [anchor_words(found)]

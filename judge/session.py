@@ -269,7 +269,7 @@ class Session:
         """No run ends well in which every call failed (single rejected items aside)."""
         if self._stop_error is not None:
             raise self._stop_error
-        if self.interrupted or self.at_cap or self.tally.replies or not self.tally.calls:
+        if self.interrupted or self.tally.replies or not self.tally.calls:
             return
         if self.tally.cached and self.tally.rejected == self.tally.calls:
             return

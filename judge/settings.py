@@ -35,6 +35,7 @@ class JudgeSettings(CallSettings):
     only the last, or the dialogue as a whole. `references` shows reference solutions where
     there are any, demands them, or shows none. `shard` (k, n) is the k-th of n parts of the
     plan, for workers on copies of the study (`judge.merge` brings them together).
+    `again` also asks what stands in batch files that were not read back yet.
     `anchors` stored verdicts are asked for again when the endpoint serves another fingerprint.
     `output` is `tag`, `json` (under a schema) or `auto`: json where the endpoint can; a run
     writes what it found out about that into `output_probe`.
@@ -53,6 +54,7 @@ class JudgeSettings(CallSettings):
     output: str = "tag"
     output_probe: Mapping[str, Any] = field(default_factory=dict)
     anchors: int = ANCHORS
+    again: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no run could use.

@@ -130,6 +130,11 @@ class VerdictStore(RunStore):
             found.update(row[0] for row in rows)
         return found
 
+    def outstanding(self) -> frozenset[str]:
+        """The requests that stand in a batch file which was not read back yet."""
+        rows = self.store.conn.execute("SELECT DISTINCT request FROM judge_batch_item")
+        return frozenset(row[0] for row in rows)
+
     def skip(self, keys: Sequence[str]) -> None:
         """Give those of these requests that were never asked the status `skipped_budget`."""
         parsed = Parsed(Status.SKIPPED_BUDGET, detail="a cap of this run")

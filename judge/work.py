@@ -57,6 +57,8 @@ class JudgeWork:
     units: Sequence[str]
     planned: int
     retry_failed: bool = False
+    held: frozenset[str] = frozenset()
+    """Requests that are left out: they stand in batch files not read back yet."""
     chained: ClassVar[bool] = False
 
     def progress(self, open_now: int) -> tuple[int, int]:
@@ -64,7 +66,14 @@ class JudgeWork:
         return self.planned, self.planned - open_now
 
     def open_keys(self) -> list[str]:
-        """What has no reply that stands, in plan order."""
+        """What has no reply that stands and is not held, in plan order."""
+        return [key for key in self._waiting() if key not in self.held]
+
+    def held_back(self) -> int:
+        """How many requests without a reply are left out."""
+        return sum(key in self.held for key in self._waiting()) if self.held else 0
+
+    def _waiting(self) -> list[str]:
         return self.verdicts.open_keys(self.run_id, self.units, retry_failed=self.retry_failed)
 
     def pending(self, keys: Sequence[str]) -> Iterator[list[Pending]]:

@@ -76,6 +76,34 @@ def test_no_check_without_a_change_or_with_none_wanted(study: Store) -> None:
         assert endpoint.total == 8
 
 
+def test_a_change_within_the_first_start_is_noticed(study: Store) -> None:
+    served = Served()
+
+    def rolling(body: Body, number: int) -> Scripted:
+        served.fingerprint = "fp_old" if endpoint.total <= 6 else "fp_new"
+        return served(body, number)
+
+    with FakeEndpoint(rolling) as endpoint:
+        summary = run(study, settings(endpoint.base_url, limit=6, concurrency=1))
+    assert "fp_old → fp_new" in summary.warnings[0]
+
+
+def test_a_change_met_by_a_start_that_was_stopped_is_checked_by_the_next(study: Store) -> None:
+    served = Served()
+    with FakeEndpoint(served) as endpoint:
+        run(study, settings(endpoint.base_url, limit=4))
+        served.fingerprint = "fp_new"
+        used = sum(VerdictStore(study).used(VerdictStore(study).runs()[0].id))
+        capped = settings(
+            endpoint.base_url, limit=8, cap_tokens=used + 1500, price=Price(1, 1), concurrency=1
+        )
+        stopped = run(study, capped)
+        assert stopped.state == "stopped"
+        assert not study.conn.execute("SELECT 1 FROM judge_anchor").fetchone()
+        summary = run(study, settings(endpoint.base_url, limit=8))
+    assert any("fp_old → fp_new" in warning for warning in summary.warnings)
+
+
 def test_grades_that_move_are_flips_and_failures_are_counted(study: Store) -> None:
     served = Served()
     served.reply = "[[7]]"

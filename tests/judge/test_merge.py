@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from annotate import library
 from annotate.errors import UsageError
-from annotate.records import Subject
+from annotate.records import (
+    Answer,
+    Question,
+    QuestionKey,
+    Subject,
+    assistant_turns,
+    user_turns,
+)
 from annotate.store import Store
 from annotate.verify import verify
 from judge.answer_runner import AnswerSettings, answer
@@ -18,7 +27,7 @@ from judge.runner import run
 from judge.store import VerdictStore
 from judge.table import tidy
 from judge.units import unit_ids
-from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion, error, say
+from tests.judge.fake_endpoint import Body, FakeEndpoint, Script, Scripted, completion, error, say
 from tests.judge.study import make_study, settings
 
 
@@ -115,18 +124,79 @@ def test_a_reply_from_there_replaces_a_failure_here(study: Store, tmp_path: Path
     other.close()
 
 
-def test_what_is_about_other_pairs_is_left_and_counted(tmp_path: Path) -> None:
-    for name in ("here", "there"):
-        (tmp_path / name).mkdir()
-    here = make_study(tmp_path / "here", 2)
-    there = make_study(tmp_path / "there", 5)
+def test_what_is_about_other_pairs_is_left_and_counted(study: Store, tmp_path: Path) -> None:
+    there = copy_of(study, tmp_path / "worker")
+    key = QuestionKey("bench", "99")
+    with there.write() as conn:
+        library.add_question(conn, Question(key, "", user_turns(["More?"])))
+        for model in ("alder", "birch"):
+            said = Answer(key, model, assistant_turns([f"{model} more"]))
+            library.add_answers(conn, "bench", model, [said])
+        library.build_pairs(conn, there.study_id)
     with FakeEndpoint(say("[[A]]")) as endpoint:
         run(there, settings(endpoint.base_url))
-    merged = merge(here, there)
-    assert (merged.items, merged.foreign) == (4, 6)
-    assert len(rows(here)) == 2
-    here.close()
+    merged = merge(study, there)
+    assert (merged.items, merged.foreign) == (20, 2)
+    assert len(rows(study)) == 10
     there.close()
+
+
+def test_another_study_is_refused(study: Store, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    there = make_study(tmp_path / "there", 2)
+    with pytest.raises(UsageError, match="another study, not a copy"):
+        merge(study, there)
+    there.close()
+
+
+def test_turns_of_two_conversations_never_become_one(tmp_path: Path) -> None:
+    """Here the second turn failed; there all went well, but after another first reply."""
+    (tmp_path / "here").mkdir()
+    here = make_study(tmp_path / "here", 1, turns=3)
+    there = copy_of(here, tmp_path / "there")
+
+    def talk(who: str, fails: str = "-") -> Script:
+        def reply(body: Body, _number: int) -> Scripted:
+            heard = [m["content"] for m in body["messages"]]
+            bad = fails in heard[-1]
+            return error(400, "bad") if bad else completion(f"{who} after {len(heard)}")
+
+        return reply
+
+    with FakeEndpoint(talk("here", "turn 2")) as endpoint:
+        chosen = AnswerSettings(endpoint.base_url, "cedar", api_key_env="EVENHAND_TEST_KEY")
+        answer(here, chosen)
+        endpoint.script = talk("there")
+        answer(there, chosen)
+        merged = merge(here, there)
+        assert merged.answers == 0
+        endpoint.script = talk("here again")
+        summary = answer(here, chosen)
+    assert summary.dialogues == 1
+    (row,) = here.conn.execute(
+        "SELECT a.turns FROM answer a JOIN model m ON m.id = a.model WHERE m.name = 'cedar'"
+    ).fetchall()
+    said = [turn[0]["content"] for turn in json.loads(row[0])]
+    assert said == ["here after 1", "here again after 3", "here again after 5"]
+    there.close()
+    here.close()
+
+
+def test_a_name_given_to_other_answers_meanwhile_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    here = make_study(tmp_path / "here", 1)
+    there = copy_of(here, tmp_path / "there")
+    with FakeEndpoint(say("fine")) as endpoint:
+        chosen = AnswerSettings(endpoint.base_url, "cedar", api_key_env="EVENHAND_TEST_KEY")
+        answer(there, chosen)
+    with here.write() as conn:
+        said = Answer(QuestionKey("bench", "1"), "cedar", assistant_turns(["imported"]))
+        library.add_answers(conn, "bench", "cedar", [said])
+    with pytest.raises(UsageError, match="model cedar: the study has an answer"):
+        merge(here, there)
+    assert here.conn.execute("SELECT count(*) FROM model WHERE name = 'cedar'").fetchone() == (1,)
+    there.close()
+    here.close()
 
 
 def test_answers_of_workers_become_whole_dialogues(tmp_path: Path) -> None:
