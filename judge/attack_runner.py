@@ -57,7 +57,8 @@ def attack(
         raise UsageError("an attack compares pairs of its own: no --mode, no --baseline")
     store = _store(study)
     try:
-        ids = library.answer_ids(study.store, limit=settings.limit)
+        part, parts = settings.shard or (1, 1)
+        ids = library.answer_ids(study.store, limit=settings.limit)[part - 1 :: parts]
         if not ids:
             raise NothingComputable(f"{study.folder}: no answers to make longer; import some")
         units = [
@@ -65,7 +66,7 @@ def attack(
             for start in range(0, len(ids), CHUNK)
             for unit in _make_pairs(study.store, store, ids[start : start + CHUNK], wanted)
         ]
-        summary = run(store, replace(settings, limit=None), progress, units=units)
+        summary = run(store, replace(settings, limit=None, shard=None), progress, units=units)
         return AttackReport(summary, tuple(results(_verdicts(store, summary.run_id, units))))
     finally:
         store.close()

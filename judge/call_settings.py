@@ -20,6 +20,9 @@ HOW_TO_PRICE = 'write it into study.toml: [judge.prices."MODEL"] input = … out
 """What to do about an unknown price."""
 
 
+NAME_LIMIT = 200
+
+
 @dataclass(frozen=True, slots=True)
 class CallSettings:
     """The endpoint, the model, and how hard it may be asked; checked when made.
@@ -75,6 +78,10 @@ class CallSettings:
         if self.ca_file:
             load_authorities(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), self.ca_file)
         require(bool(self.model), "model", self.model, "a model name")
+        for name in ("model", "name"):
+            value = getattr(self, name)
+            fine = value.isprintable() and len(value) <= NAME_LIMIT
+            require(fine, name, value[:40], f"at most {NAME_LIMIT} printable characters")
         for name in ("concurrency", "attempts", "timeout_seconds"):
             require(getattr(self, name) > 0, name, getattr(self, name), "more than 0")
         for name in ("max_tokens", "rpm", "tpm", "cap_usd", "cap_tokens"):

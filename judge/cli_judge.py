@@ -8,6 +8,8 @@ from typing import Any
 import click
 from click_default_group import DefaultGroup
 
+from annotate.errors import ServiceError
+
 from .cli_options import call_options, plan_options
 from .opened import STUDY, Opened
 
@@ -25,7 +27,8 @@ judge: click.Group = _judge
 @STUDY
 @call_options
 @plan_options
-def judge_run(study: Path, **options: Any) -> None:
+@click.option("--again", is_flag=True, help="Also what stands in batch files not read back yet.")
+def judge_run(study: Path, again: bool, **options: Any) -> None:
     """Judge pairs in both orders, or answers, per turn and dimension. Safe to repeat.
 
     A second run makes no calls for what was answered. The key comes from the environment
@@ -38,8 +41,11 @@ def judge_run(study: Path, **options: Any) -> None:
     from .command import PlanOptions, run_judge
 
     with Opened(study) as opened:
-        text = run_judge(opened, CallOptions.take(options), PlanOptions.take(options))
+        calls, plan = CallOptions.take(options), PlanOptions.take(options)
+        text, useless = run_judge(opened, calls, plan, again=again)
         click.echo(text, nl=False)
+    if useless:
+        raise ServiceError(useless)
 
 
 @judge.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from .parse import PARSER_VERSION
 from .plan import Turns
 from .progress import progress_for
 from .prompt_files import prompts_for
-from .run_words import counted, forecast_text, summary_text
+from .run_words import counted, forecast_text, summary_text, useless
 from .runner import run
 from .settings import JudgeSettings
 from .store import VerdictStore
@@ -92,16 +92,19 @@ def judge_settings(study: Study, calls: CallOptions, plan: PlanOptions) -> Itera
         yield local.settings(settings) if local else settings
 
 
-def run_judge(study: Study, calls: CallOptions, plan: PlanOptions) -> str:
-    """Run the judge and say what happened, or with `dry_run` what would.
+def run_judge(
+    study: Study, calls: CallOptions, plan: PlanOptions, *, again: bool = False
+) -> tuple[str, str]:
+    """Run the judge: what happened (with `dry_run`: what would), and why it is of no use, or "".
 
     Raises:
-        ServiceError: no call came back usable.
+        ServiceError: no call came back at all.
     """
     with judge_settings(study, calls, plan) as settings:
         if calls.dry_run:
-            return forecast_text(forecast(study.store, settings))
-        return summary_text(run(study.store, settings, progress_for()))
+            return forecast_text(forecast(study.store, settings)), ""
+        summary = run(study.store, replace(settings, again=again), progress_for())
+        return summary_text(summary), useless(summary)
 
 
 def attack_judge(

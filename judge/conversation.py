@@ -100,7 +100,7 @@ def _turns(case: Case) -> Iterator[str]:
     asked, shown = case.question.turns or (), shown_answers(case.question, case.turn)
     references = dict(_references(case))
     for number in range(1, case.last + 1):
-        yield from _sections(asked[number - 1], number, None)
+        yield from _asked(asked[number - 1], number)
         if number in shown:
             for name, answer in _named(case):
                 yield from _answer((answer.turns or ())[number - 1], number, name)
@@ -131,6 +131,16 @@ def _answer(turn: Turn, number: int, name: str) -> Iterator[str]:
     yield from _sections(visible, number, name)
     if empty:
         yield f"<<<answer{name}, turn {number}>>>\n{EMPTY_ANSWER}"
+
+
+def _asked(turn: Turn, number: int) -> Iterator[str]:
+    """What was said before an answer; a reply that comes first belongs to the turn before."""
+    spoken = False
+    for message in turn:
+        given = message.role == "assistant"
+        of = number - 1 if given and not spoken else number
+        yield from _sections((message,), of, None)
+        spoken = spoken or not given
 
 
 def _sections(turn: Turn, number: int, answer: str | None) -> Iterator[str]:

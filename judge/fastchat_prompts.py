@@ -145,7 +145,22 @@ def _template(line: str, where: str) -> Template:
     odd = sorted(place for place in template.places if not _KNOWN.fullmatch(place))
     if odd:
         raise DataError(f"{where}: placeholder {{{odd[0]}}} is none of FastChat's")
+    missing = sorted(_needed(template) - template.places)
+    if missing:
+        raise DataError(
+            f"{where}: no {{{missing[0]}}}; the answers and questions must be shown, or every"
+            " case gets the same request"
+        )
     return template
+
+
+def _needed(template: Template) -> set[str]:
+    """What a template must show: the answers in question, and what was asked last."""
+    answers = ("answer_a", "answer_b") if template.mode is Mode.PAIRWISE else ("answer",)
+    suffix = "_2" if template.turns == 2 else ""
+    last = {name + suffix for name in (*answers, "question")}
+    # With one turn a place may bear its number or not.
+    return {name for name in last if f"{name}_1" not in template.places}
 
 
 def _parts(case: Case) -> Iterator[tuple[str, str]]:

@@ -30,7 +30,19 @@ Chat: TypeAlias = list[dict[str, str]]
 MTBENCH101 = "mtbench101"
 """The dimension on which MT-Bench-101's dialogues are graded, task by task."""
 _NEEDED = ("id", "version", "dimension", "system", "user", "closing", "closing_explain")
-_PLACE = re.compile(r"\{(conversation|turn|focus|reference|question|rubric|labels|closing)\}")
+_PLACES = (
+    "conversation",
+    "turn",
+    "focus",
+    "reference",
+    "question",
+    "rubric",
+    "labels",
+    "closing",
+)
+_PLACE = re.compile(rf"\{{({'|'.join(_PLACES)})\}}")
+_ANY_PLACE = re.compile(r"\{([a-z_]+)\}")
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _EMPTY_LINE = re.compile(r"^\{(focus|reference|question|rubric|labels)\}\n", re.MULTILINE)
 
 
@@ -216,6 +228,18 @@ def _checked(data: Mapping[str, Any], mode: Mode, labels: Any, rubrics: Any, whe
     rest = known_texts(data)
     if "{conversation}" not in rest["user"]:
         raise DataError(f"{where}: user has no {{conversation}}; the answers must be shown")
+    odd = sorted(set(_ANY_PLACE.findall(rest["user"])) - set(_PLACES) - {"dimension"})
+    if odd:
+        known = ", ".join(f"{{{place}}}" for place in _PLACES)
+        raise DataError(f"{where}: user has {{{odd[0]}}}; expected only {known}")
+    # The program's own templates are completed with a study's words.
+    whole = rest["dimension"] != "{dimension}"
+    if whole and not _NAME.fullmatch(rest["dimension"]):
+        raise DataError(
+            f"{where}: dimension {rest['dimension']!r}; expected lower-case letters, digits and _"
+        )
+    if whole and mode is Mode.PAIRWISE and not {"A", "B"} <= set(labels):
+        raise DataError(f"{where}: labels {sorted(labels)}; expected A and B at least")
     return Prompt(
         version=version,
         mode=mode,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from annotate.harm import UNSAFE_FROM
-from annotate.records import Subject
+from annotate.records import Subject, canonical_json
 from annotate.store import Store
 
 from .failures import Judged
@@ -19,12 +19,52 @@ def judgments(store: Store) -> Iterator[dict[str, Any]]:
 
     A verdict on a label-only pair counts for the pair that superseded it. The value of an
     answer is its grade (a number), or its harm label as JSON.
+
+    Runs that ask about a dimension in the very same way are one judge on it, under the oldest
+    run's name: an edit to the words of another dimension makes no second one.
     """
+    names_of, seen = _one_name(store), set[tuple[Any, ...]]()
     for sql in (_PAIRS, _ANSWERS):
         rows = store.conn.execute(sql)
-        names = [column[0] for column in rows.description]
+        columns = [column[0] for column in rows.description]
         for row in rows:
-            yield {**_CONSTANT, **dict(zip(names, row, strict=True))}
+            fields = dict(zip(columns, row, strict=True))
+            shared = names_of.get((fields.pop("run"), fields["dimension"]))
+            if shared is not None:
+                fields["source_id"] = shared
+                place = tuple(fields[name] for name in _PLACE)
+                if place in seen:
+                    continue
+                seen.add(place)
+            yield {**_CONSTANT, **fields}
+
+
+_PLACE = ("source_id", "subject", "unit_id", "turn", "dimension", "occurrence")
+
+
+def _one_name(store: Store) -> dict[tuple[str, str], str]:
+    """(run, dimension) → the name of the judge, where several runs ask in the same way."""
+    rows = store.conn.execute(
+        "SELECT id, name, endpoint, mode, manifest FROM judge_run WHERE kind = 'live'"
+        " AND mode IN ('pairwise', 'grade', 'harm') ORDER BY created_at, id"
+    ).fetchall()
+    alike: dict[str, list[tuple[str, str, str]]] = {}
+    for run_id, name, endpoint, mode, text in rows:
+        manifest = json.loads(text)
+        asked = [manifest.get(part) for part in _JUDGE]
+        for prompt in manifest.get("prompts", []):
+            key = canonical_json([endpoint, mode, prompt["hash"], *asked])
+            alike.setdefault(key, []).append((run_id, prompt["dimension"], name))
+    return {
+        (run_id, dimension): group[0][2]
+        for group in alike.values()
+        if len(group) > 1
+        for run_id, dimension, _name in group
+    }
+
+
+_JUDGE = ("requested_model", "sampling", "output_mode", "reference_policy", "aggregation")
+"""What, beside its prompt, makes a judge on one dimension."""
 
 
 def request_counts(
@@ -135,7 +175,7 @@ _CONSTANT: dict[str, Any] = {
 _PAIRS = (
     f"SELECT '{Subject.PAIR}' AS subject, coalesce(p.superseded_by, p.id) AS unit_id,"
     " q.question_id, q.category, p.model_a, p.model_b, pv.turn, pv.dimension,"
-    " r.name AS source_id, pv.replicate AS occurrence, pv.outcome AS value, pv.status,"
+    " r.id AS run, r.name AS source_id, pv.replicate AS occurrence, pv.outcome AS value, pv.status,"
     " pv.orders, pv.reason, q.benchmark"
     " FROM pair_verdict pv JOIN judge_run r ON r.id = pv.run"
     " JOIN pair p ON p.id = pv.pair JOIN question q ON q.id = p.question"
@@ -144,7 +184,7 @@ _PAIRS = (
 )
 _ANSWERS = (
     f"SELECT '{Subject.ANSWER}' AS subject, av.answer AS unit_id, q.question_id, q.category,"
-    " m.name AS model_a, NULL AS model_b, av.turn, av.dimension, r.name AS source_id,"
+    " m.name AS model_a, NULL AS model_b, av.turn, av.dimension, r.id AS run, r.name AS source_id,"
     " av.replicate AS occurrence, coalesce(av.grade, av.harm) AS value, av.status,"
     " '' AS orders, av.reason, q.benchmark"
     " FROM answer_verdict av JOIN judge_run r ON r.id = av.run"

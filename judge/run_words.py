@@ -27,6 +27,17 @@ def summary_text(summary: RunSummary) -> str:
     return "\n".join(lines) + "\n"
 
 
+def useless(summary: RunSummary) -> str:
+    """Why a run that made calls has not one usable verdict, "" if it has (or made none)."""
+    if not summary.calls or summary.statuses.get("ok"):
+        return ""
+    return (
+        f"no reply of run {summary.name} could be used ({counted(summary.statuses)}); see them in"
+        " the console or with judge show, correct the prompt, model or output form, and ask again"
+        " with --retry-failed"
+    )
+
+
 def answer_text(summary: AnswerSummary) -> str:
     """A model's answering in a few lines."""
     lines = [

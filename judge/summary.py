@@ -207,7 +207,12 @@ def _dimension(judgments: pd.DataFrame, dimension: str, settings: Report) -> Dim
         notes.append("no usable votes on this dimension, so no agreement")
     if not judges:
         notes.append("no judge has verdicts on this dimension")
-    counted = tuple(_judge_counts(judge, rows) for judge, rows in verdicts.items())
+    counted = tuple(
+        _judge_counts(judge if turns else f"{judge}, whole dialogues", part)
+        for judge, rows in verdicts.items()
+        for turns in (True, False)
+        if len(part := rows[(rows["turn"] > 0) == turns])
+    )
     figures = tuple(
         part
         for judge, rows in verdicts.items()
@@ -220,7 +225,11 @@ def _dimension(judgments: pd.DataFrame, dimension: str, settings: Report) -> Dim
             seed=settings.seed,
         )
     )
-    panel = panel_of(verdicts)
+    # Dialogue and turn judgments never pool: judges are compared on turns, or else on dialogues.
+    on_turns = {judge: rows[rows["turn"] > 0] for judge, rows in verdicts.items()}
+    panel = panel_of({j: r for j, r in on_turns.items() if len(r)}) or panel_of(
+        {j: r for j, r in ((j, r[r["turn"] == 0]) for j, r in verdicts.items()) if len(r)}
+    )
     return DimensionReport(
         dimension,
         counted,
@@ -237,9 +246,11 @@ def _stability(here: pd.DataFrame, judges: list[str]) -> Iterator[tuple[str, Sta
     """Judges that were asked several times; failures are no outcome and flip nothing."""
     for judge in judges:
         rows = here[(here["source_kind"] == SourceKind.JUDGE) & (here["source_id"] == judge)]
-        if (rows["occurrence"] > 1).any():
-            usable = rows[(rows["status"] == Status.OK) & (rows["value"] != "")]
-            groups = usable.groupby(["unit_id", "turn"])["value"].agg(list)
+        repeated = rows.groupby(["unit_id", "turn"])["occurrence"].transform("max") > 1
+        if repeated.any():
+            usable = (rows["status"] == Status.OK) & (rows["value"] != "")
+            asked = rows[repeated].assign(value=rows["value"].where(usable))
+            groups = asked.groupby(["unit_id", "turn"])["value"].agg(lambda v: list(v.dropna()))
             yield judge, stability(groups.tolist())
 
 

@@ -238,3 +238,21 @@ def test_wrong_use_is_one_line(
     assert told in " ".join(done.output.split())
     assert "Traceback" not in done.output
     assert endpoint.total == 0
+
+
+def test_a_run_without_one_usable_reply_exits_3(study: Path, endpoint: FakeEndpoint) -> None:
+    endpoint.script = say("dunno")
+    done = evenhand("judge", study, *at(endpoint), "--limit", 1)
+    assert done.exit_code == 3
+    assert "8 unparseable" in done.output
+    assert "no reply of run m could be used" in done.output
+    again = evenhand("judge", study, *at(endpoint), "--limit", 1)
+    assert again.exit_code == 0, "nothing was asked, nothing failed now"
+
+
+def test_shards_of_an_attack_are_parts_of_it(study: Path, endpoint: FakeEndpoint) -> None:
+    endpoint.script = longest
+    dimension = ("--dimension", "helpfulness", "--attack", "filled")
+    for part in ("1/2", "2/2"):
+        said("judge", "attack", study, *at(endpoint), *dimension, "--shard", part)
+    assert endpoint.total == 8 * 2 * 2, "8 answers, 2 turns, 2 orders: each once"

@@ -112,6 +112,11 @@ def test_a_case_without_a_template_is_found_before_the_run(
         (line("x", "ranking", "t"), "mine.jsonl:1: type 'ranking'"),
         (line("x", "pairwise", "t", "[[rating]]"), "a pairwise prompt with [[rating]]"),
         (line("x", "pairwise", "{answr_a}"), "placeholder {answr_a}"),
+        (line("x", "pairwise", "{question} {answer} {answer_1}"), "no {answer_a}"),
+        (line("x", "pairwise", "hi"), "no {answer_a}"),
+        (line("x", "pairwise", "{question} {answer_a}"), "no {answer_b}"),
+        (line("x", "single", "{answer}", "[[rating]]"), "no {question}"),
+        (line("x", "pairwise", "{question_2} {answer_a_2} {answer_b_1}"), "no {answer_b_2}"),
     ],
 )
 def test_a_bad_file_names_the_line_and_the_fault(text: str, found: str) -> None:
@@ -156,7 +161,11 @@ def test_json_and_fixed_words_do_not_go_together(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "found"),
     [
-        ("mine.jsonl", line("x", "single", "{answer}", "[[rating]]"), "no pairwise prompt"),
+        (
+            "mine.jsonl",
+            line("x", "single", "{question} {answer}", "[[rating]]"),
+            "no pairwise prompt",
+        ),
         ("mine.toml", "id =", "mine.toml: not TOML"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,11 @@ from annotate.records import QuestionKey, Reference
 from annotate.store import Store
 from judge.modes import Mode
 from judge.preflight import PreflightError
+from judge.prompt import load, prompt_for
 from judge.runner import run
 from judge.store import VerdictStore
 from judge.table import tidy
+from judge.words import shipped
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion, say
 from tests.judge.study import make_study, settings
 
@@ -201,3 +204,26 @@ def test_a_registered_plan_is_not_read_again(study: Store, monkeypatch: pytest.M
         run(study, settings(endpoint.base_url, limit=3))
         assert sum(read) == before + 24, "what stands behind the ids has changed"
         assert endpoint.total == 12
+
+
+def test_other_words_for_another_dimension_make_no_second_judge(study: Store) -> None:
+    """The same replies must not sit twice in a panel, nor outvote another judge."""
+    words = shipped("helpfulness")
+    first = (load("harmlessness"), prompt_for(words, Mode.PAIRWISE))
+    edited = prompt_for(replace(words, question="Which one helps?"), Mode.PAIRWISE)
+    with FakeEndpoint(say("[[C]]")) as endpoint:
+        for asked in (first, (first[0], edited)):
+            run(
+                study,
+                settings(
+                    endpoint.base_url,
+                    prompts=asked,
+                    dimensions=("harmlessness", "helpfulness"),
+                    limit=2,
+                ),
+            )
+    table = tidy(study)
+    by_dimension = table.groupby("dimension")["source_id"].agg(lambda names: sorted(set(names)))
+    assert by_dimension["harmlessness"] == ["fake-model"]
+    assert len(by_dimension["helpfulness"]) == 2
+    assert (table["dimension"] == "harmlessness").sum() == 4, "no verdict twice"

@@ -139,3 +139,42 @@ def test_the_report_compares_judges_on_common_ground_only() -> None:
     text = to_text(report)
     assert "on the 2 units that all of one, six, two judged (1 left out)" in " ".join(text.split())
     assert json.loads(to_json(report))["dimensions"][0]["panel"]["abstained"] == 0
+
+
+def test_dialogues_are_not_left_out_of_a_panel_on_turns() -> None:
+    rows = [
+        {
+            "unit_id": f"u{unit}",
+            "subject": "pair",
+            "benchmark": "bench",
+            "question_id": str(unit),
+            "category": "",
+            "model_a": "alder",
+            "model_b": "birch",
+            "turn": turn,
+            "dimension": "overall",
+            "source_kind": "judge",
+            "source_id": judge,
+            "rater_group": "",
+            "layer": "vote",
+            "occurrence": occurrence,
+            "purpose": "estimation",
+            "value": "a",
+            "status": "ok",
+            "orders": "unknown",
+        }
+        for judge, turns in {"one": (0, 1), "two": (1,)}.items()
+        for unit in (1, 2)
+        for turn in turns
+        for occurrence in ((1, 2) if turn and judge == "one" else (1,))
+    ]
+    (dimension,) = agreement_report(pd.DataFrame(rows), resamples=100).dimensions
+    assert dimension.panel is not None
+    assert (dimension.panel.units, dimension.panel.left_out) == (2, 0)
+    assert [(j.judge, j.verdicts) for j in dimension.judges] == [
+        ("one", 2),
+        ("one, whole dialogues", 2),
+        ("two", 2),
+    ]
+    ((_name, found),) = dimension.stability
+    assert (found.units, found.alone) == (2, 0), "dialogues were asked once, and are not alone"

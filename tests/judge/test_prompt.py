@@ -30,7 +30,7 @@ A = Answer(KEY, "alder", assistant_turns(["a one", "a two"]))
 B = Answer(KEY, "birch", assistant_turns(["b one", "b two"]))
 WHOLE = (
     'id="x"\nversion=1\ndimension="overall"\nsystem="s"\nuser="u {conversation}"\n'
-    'closing="c"\nclosing_explain="e"\n[labels]\nA="a"\n'
+    'closing="c"\nclosing_explain="e"\n[labels]\nA="a"\nB="b"\n'
 )
 hostile = st.text(alphabet=st.sampled_from("[]<>\\ABCD {}\nx"), max_size=40) | st.text(max_size=40)
 
@@ -189,7 +189,7 @@ def test_in_golden_context_the_given_reply_is_shown_and_not_the_models_own() -> 
     case = Case(GOLDEN, A, None, 2)
     text = prompt.load("mtbench101", Mode.GRADE).messages(case, explain=False, as_json=False)
     shown = text[1]["content"]
-    assert "<<<given reply, turn 2>>>\ngiven one\n<<<user, turn 2>>>\nSecond?" in shown
+    assert "<<<given reply, turn 1>>>\ngiven one\n<<<user, turn 2>>>\nSecond?" in shown
     assert "<<<answer, turn 2>>>\na two" in shown
     assert "a one" not in shown
     assert "Mathematical reasoning" in shown
@@ -239,7 +239,10 @@ def test_hash_changes_with_wording() -> None:
         (WHOLE.replace("[labels]", 'mode="grad"\n[labels]'), "mode 'grad'"),
         (WHOLE.replace("[labels]", 'sytem="x"\n[labels]'), "field 'sytem'"),
         (WHOLE.replace('A="a"', 'E="a"'), "label 'E'"),
-        (WHOLE.replace('[labels]\nA="a"', 'labels="A"'), "labels is 'A'; expected a table"),
+        (WHOLE.replace("u {conv", "{lables} {conv"), "user has {lables}"),
+        (WHOLE.replace('dimension="overall"', 'dimension="two words"'), "dimension 'two words'"),
+        (WHOLE.replace('\nB="b"', ""), "labels ['A']; expected A and B"),
+        (WHOLE.replace('[labels]\nA="a"\nB="b"', 'labels="A"'), "labels is 'A'; expected a table"),
     ],
 )
 def test_a_bad_prompt_file_names_the_place_and_the_fault(text: str, found: str) -> None:
