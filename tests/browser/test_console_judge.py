@@ -86,14 +86,14 @@ def test_the_judge_runs_from_the_console(
     assert 0 < asked < REQUESTS
     saved = query(judged.folder, "SELECT count(*) FROM judge_attempt WHERE status = 'reply'")
     assert saved == [(asked,)]
-    # Numbers that were left empty are still empty after the form was away.
-    expect(page.get_by_label("Stop before $")).to_have_value("")
 
     page.get_by_label("Only the first N").fill("8")
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_label("Judge run")).to_contain_text("16 of 16 requests answered")
     assert max(endpoint.hits.values()) == 1
     expect(page.get_by_label("Judge run")).to_contain_text("8changed with the order")
+    # Numbers that were left empty are still empty after the form was away: 0 is no cap.
+    expect(page.get_by_label("Stop before $")).to_have_value("")
 
 
 def test_a_transcript_opens_by_keyboard_and_does_nothing(judged: Server, visit: Visit) -> None:

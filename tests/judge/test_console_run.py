@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -22,6 +23,7 @@ from judge.places import judged_runs
 from judge.prices import Price
 from judge.settings import JudgeSettings
 from judge.store import VerdictStore
+from judge.tally import RunSummary
 from tests.judge.fake_endpoint import (
     Body,
     FakeEndpoint,
@@ -340,6 +342,32 @@ def test_the_end_is_told_in_words(store: Store) -> None:
         told = forecast_panel(forecast(store, settings(endpoint.base_url)), "t")
     assert "<b>0</b><span>calls; 12 of 12 answered before</span>" in told
     assert "fake-model</td><td>pairwise</td>" in runs_table(judged_runs(store))
+
+
+def test_outcomes_of_many_pairs_are_grouped() -> None:
+    """Who is A differs from pair to pair: that one answer is better can be counted, a cannot."""
+    judgments = {
+        "a": 3, "b": 4, "tie": 1, "tie:soft": 1, "tie:inconsistent": 5, "both_bad": 6,
+        "incomplete:truncated": 2, "graded": 8, "severity 2": 9,
+    }  # fmt: skip
+    summary = RunSummary(
+        "id", "run", "done", 30, 2, 28, {"ok": 27, "truncated": 2, "pending": 1}, judgments,
+        100, 20, 3, 1.5, 61.0, (),
+    )  # fmt: skip
+    html = run_panel(Snapshot(Phase.DONE, "t", summary=summary))
+    shown = re.findall("<b>([0-9]+)</b><span>([^<]*)<", html)
+    assert shown == [
+        ("7", "one answer better, in both orders"),
+        ("2", "ties"),
+        ("6", "both bad"),
+        ("5", "changed with the order"),
+        ("8", "answers graded"),
+        ("9", "labelled severity 2"),
+        ("2", "without a verdict"),
+    ]
+    assert "29 of 30 requests answered: 28 calls made in 1 min 1 s, 2 answered before." in html
+    assert "100 tokens in, 20 out, unknown for 3 calls. $1.50 for this run so far." in html
+    assert "Without a usable reply: 2 truncated." in html
 
 
 def test_nothing_in_the_tab_is_markup() -> None:

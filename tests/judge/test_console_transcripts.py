@@ -268,6 +268,10 @@ def test_filters(mixed: Store, which: Which, questions: set[str]) -> None:
     assert found.position.startswith(f"1–{len(questions)} of {len(questions)} judgment")
 
 
+def test_even_votes_are_called_divided(mixed: Store) -> None:
+    assert "people 2 votes, divided" in shown(mixed, question="3")[1].text
+
+
 def test_a_person_outweighs_simulated_votes(mixed: Store) -> None:
     for rater in ("s1", "s2"):
         vote(mixed, 1, Outcome.B, rater, layer=Layer.SIMULATED)
@@ -311,7 +315,7 @@ def test_a_page_costs_what_a_page_costs(make: Callable[..., Store]) -> None:
     store.conn.set_trace_callback(asked.append)
     shown(store, number=2)
     store.conn.set_trace_callback(None)
-    assert len(asked) < 9 * PAGE_SIZE
+    assert len(asked) < 10 * PAGE_SIZE
 
 
 def test_every_attempt_is_there(make: Callable[..., Store]) -> None:
@@ -399,7 +403,7 @@ def test_a_verdict_on_labels_finds_the_texts_and_votes_that_came_later(
         old = library.bind(conn, "fixed", key, "alder", "birch")
     label = Label(key, "alder", "birch", 1, "harmlessness", SourceKind.JUDGE, "gpt-4", Outcome.A)
     imported(store, (label, old))
-    vote(store, 1, Outcome.B, "early")
+    vote(store, 1, Outcome.A, "early")
     from annotate.records import Question, user_turns
 
     with store.write() as conn:
@@ -408,9 +412,10 @@ def test_a_verdict_on_labels_finds_the_texts_and_votes_that_came_later(
             library.add_answers(conn, "bench", name, [Answer(key, name, assistant_turns([name]))])
         library.build_pairs(conn, "fixed")
     vote(store, 1, Outcome.B, "late")
+    vote(store, 1, Outcome.B, "latest")
     page = shown(store, Which.AGAINST)[1]
     assert "Late?" in page.text
-    assert "people 2 of 2: birch better" in page.text
+    assert "people 2 of 3: birch better" in page.text
     assert "early · expert" in page.text
     assert "late · expert" in page.text
 
