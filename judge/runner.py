@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol, TypeVar
 
 from annotate import library
 from annotate.errors import NothingComputable
@@ -21,7 +22,7 @@ from .runs import Run
 from .session import Session
 from .settings import JudgeSettings, fingerprint, manifest, plan_spec
 from .store import VerdictStore
-from .tally import RunSummary
+from .tally import RunSummary, Tally
 from .units import chunks, unit_ids
 from .work import JudgeWork
 
@@ -52,23 +53,61 @@ def run(
             every call failed; whatever was answered is saved.
         UsageError: a setting that cannot be used.
     """
+    return conduct(store, settings, progress, Session, drive, units=units)
+
+
+class Driven(Protocol):
+    """One start of a run, whoever makes its calls."""
+
+    tally: Tally
+
+    def begin(self) -> None:
+        """Count what needs no call; nothing has been asked yet."""
+
+    def warnings(self) -> list[str]:
+        """What a person should know of how it went."""
+
+    @property
+    def state(self) -> str:
+        """How it ended: `done`, or `stopped` before the end of the plan."""
+
+    @property
+    def usd(self) -> float | None:
+        """What the run has cost over all its starts, None when the price is unknown."""
+
+    @property
+    def seconds(self) -> float:
+        """How long this start has run."""
+
+
+S = TypeVar("S", bound=Driven)
+
+
+def conduct(
+    store: Store,
+    settings: JudgeSettings,
+    progress: Progress | None,
+    make: Callable[[VerdictStore, JudgeWork, JudgeSettings, Progress], S],
+    ask_all: Callable[[S], None],
+    *,
+    units: Sequence[str] | None = None,
+) -> RunSummary:
+    """A run from its plan to its summary (see :func:`run`); `ask_all` makes the calls."""
     shown: Progress = progress or Silent()
     verdicts = VerdictStore(store)
-    units = unit_ids(
-        store, settings.mode.subject, settings.limit, settings.baseline, settings.shard
-    )
+    units = planned_units(store, settings) if units is None else units
     found, known = prepare(verdicts, settings, units)
     for warning in found.warnings:
         shown.note(f"warning: {warning}")
     settings = resolve(verdicts, settings)
     started = begin(verdicts, settings, units, found, known=known)
     work = JudgeWork(verdicts, started.id, units, settings.retry_failed)
-    session = Session(verdicts, work, settings, shown)
+    session = make(verdicts, work, settings, shown)
     before = served(verdicts, started.id)
     state, drift = "failed", list[str]()
     try:
         session.begin()
-        drive(session)
+        ask_all(session)
         state = session.state
         drift = drifted(verdicts, started.id, settings, before) if state == "done" else []
     finally:
@@ -191,7 +230,7 @@ def drive(session: Session) -> None:
 
 def summary(
     verdicts: VerdictStore,
-    session: Session,
+    session: Driven,
     started: Run,
     units: Sequence[str],
     warnings: Sequence[str],

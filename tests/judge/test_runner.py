@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from annotate import library
 from annotate.errors import NothingComputable, ServiceError, UsageError
 from annotate.store import Store
-from judge import session
+from judge import alarm, caller
 from judge.runner import PreflightError, run
 from judge.settings import EXPLAIN_TOKENS, fingerprint
 from judge.store import VerdictStore
@@ -97,6 +98,16 @@ def test_limit_takes_the_first_pairs_and_a_larger_one_goes_on(study: Store) -> N
         assert endpoint.total == 4
     assert (first.planned, rest.planned, rest.cached) == (2, 4, 2)
     assert first.run_id == rest.run_id
+
+
+def test_units_that_are_given_are_all_that_is_asked(study: Store) -> None:
+    """They were read and then ignored: attacks judged the pairs of earlier attacks as well."""
+    last = library.pair_ids(study)[1:]
+    with FakeEndpoint(say("[[A]]")) as endpoint:
+        summary = run(study, settings(endpoint.base_url), units=last)
+        assert endpoint.total == 2
+    assert summary.planned == 2
+    assert study.conn.execute("SELECT DISTINCT pair FROM judge_item").fetchall() == [tuple(last)]
 
 
 def test_every_turn_and_dimension_is_asked_in_both_orders(tmp_path: Path) -> None:
@@ -244,7 +255,7 @@ def test_retry_after_is_honoured(study: Store) -> None:
 
 
 def test_retry_after_is_capped(study: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "RETRY_AFTER_CAP", 0.05)
+    monkeypatch.setattr(caller, "RETRY_AFTER_CAP", 0.05)
     with FakeEndpoint(per_body(error(429, retry_after="3600"), OK)) as endpoint:
         summary = run(study, settings(endpoint.base_url))
     assert summary.seconds < 10
@@ -323,7 +334,7 @@ def test_a_dead_endpoint_fails_quickly_and_names_the_url(tmp_path: Path) -> None
     with pytest.raises(ServiceError, match="no connection") as caught:
         run(store, settings(gone, backoff_seconds=0.05))
     assert gone in str(caught.value)
-    assert len(attempts(store)) <= session.DEAD_AFTER + 1
+    assert len(attempts(store)) <= alarm.DEAD_AFTER + 1
     store.close()
 
 
