@@ -23,6 +23,11 @@ judge: click.Group = _judge
 
 @judge.command("run")
 @STUDY
+@click.option("--ray", is_flag=True, help="Let the actors of a Ray cluster make the calls.")
+@click.option("--ray-address", help="Address of the cluster; default: one started here, for this.")
+@click.option(
+    "--ray-actors", type=click.IntRange(min=1), help="Actors on it; default: one per node."
+)
 @call_options
 @plan_options
 def judge_run(study: Path, **options: Any) -> None:
@@ -35,10 +40,11 @@ def judge_run(study: Path, **options: Any) -> None:
     Example: evenhand judge harm-study --local --limit 4
     """
     from .calling import CallOptions
-    from .command import PlanOptions, run_judge
+    from .command import PlanOptions, RayOptions, run_judge
 
+    cluster = RayOptions.take(options)
     with Opened(study) as opened:
-        text = run_judge(opened, CallOptions.take(options), PlanOptions.take(options))
+        text = run_judge(opened, CallOptions.take(options), PlanOptions.take(options), cluster)
         click.echo(text, nl=False)
 
 
