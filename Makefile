@@ -41,7 +41,7 @@ lock: $(VENV)/.dev ## New pins and hashes in requirements/
 	$(PIP) uv
 	for extra in base dev; do \
 	  $(BIN)/uv pip compile pyproject.toml requirements/build.in --extra local \
-	    $$( [ $$extra = dev ] && echo "--extra dev -c requirements/base.txt" ) \
+	    $$( [ $$extra = dev ] && echo "--extra ray --extra dev -c requirements/base.txt" ) \
 	    --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-annotate --no-header --quiet --upgrade -o requirements/$$extra.txt || exit 1; \
 	done

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .estimate import Estimate
     from .fastchat_export import export_run
     from .local import local_endpoint
+    from .ray_runner import run_ray
     from .report import to_json, to_markdown, to_text, write
     from .runner import run
     from .settings import JudgeSettings
@@ -37,6 +38,7 @@ _HOMES = {
     "export_run": "fastchat_export",
     "local_endpoint": "local",
     "run": "runner",
+    "run_ray": "ray_runner",
     "tidy": "table",
     "to_json": "report",
     "to_markdown": "report",
@@ -56,6 +58,7 @@ __all__ = [
     "export_run",
     "local_endpoint",
     "run",
+    "run_ray",
     "tidy",
     "to_json",
     "to_markdown",

@@ -66,7 +66,15 @@ class Parameters:
         other = RENAMES.get(name)
         renamed = other is not None and other not in self.rejected and other not in sent
         self.rejected[name] = f"renamed {other}" if renamed else DROPPED
-        return f"the endpoint rejects parameter {name}: {self.rejected[name]} for this run"
+        return f"{_fate(name, self.rejected[name])} for this run"
+
+    def words(self) -> list[str]:
+        """What is known, a line for each parameter."""
+        return [_fate(name, fate) for name, fate in self.rejected.items()]
+
+
+def _fate(name: str, fate: str) -> str:
+    return f"the endpoint rejects parameter {name}: {fate}"
 
 
 def budget(sent: Mapping[str, Any]) -> int | None:

@@ -25,6 +25,11 @@ judge: click.Group = _judge
 
 @judge.command("run")
 @STUDY
+@click.option("--ray", is_flag=True, help="Let the actors of a Ray cluster make the calls.")
+@click.option("--ray-address", help="Address of the cluster; default: one started here, for this.")
+@click.option(
+    "--ray-actors", type=click.IntRange(min=1), help="Actors on it; default: one per node."
+)
 @call_options
 @plan_options
 @click.option("--again", is_flag=True, help="Also what stands in batch files not read back yet.")
@@ -38,11 +43,12 @@ def judge_run(study: Path, again: bool, **options: Any) -> None:
     Example: evenhand judge harm-study --local --limit 4
     """
     from .calling import CallOptions
-    from .command import PlanOptions, run_judge
+    from .command import PlanOptions, RayOptions, run_judge
 
+    cluster = RayOptions.take(options)
     with Opened(study) as opened:
         calls, plan = CallOptions.take(options), PlanOptions.take(options)
-        text, useless = run_judge(opened, calls, plan, again=again)
+        text, useless = run_judge(opened, calls, plan, cluster, again=again)
         click.echo(text, nl=False)
     if useless:
         raise ServiceError(useless)

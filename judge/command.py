@@ -27,6 +27,7 @@ from .parse import PARSER_VERSION
 from .plan import Turns
 from .progress import progress_for
 from .prompt_files import prompts_for
+from .ray_runner import run_ray
 from .run_words import counted, forecast_text, summary_text, useless
 from .runner import run
 from .settings import JudgeSettings
@@ -56,6 +57,27 @@ class PlanOptions:
     def take(cls, options: dict[str, Any]) -> PlanOptions:
         """Out of a command's options; the others stay."""
         return cls(**{f.name: options.pop(f.name) for f in fields(cls)})
+
+
+@dataclass(frozen=True, slots=True)
+class RayOptions:
+    """The options of a run on a cluster (`evenhand judge run`)."""
+
+    ray: bool = False
+    ray_address: str | None = None
+    ray_actors: int | None = None
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> RayOptions:
+        """Out of a command's options; the others stay.
+
+        Raises:
+            UsageError: there is a cluster to be used, but not to be run on.
+        """
+        found = cls(**{f.name: options.pop(f.name) for f in fields(cls)})
+        if not found.ray and (found.ray_address or found.ray_actors):
+            raise UsageError("--ray-address and --ray-actors belong to --ray; add it")
+        return found
 
 
 @contextmanager
@@ -93,18 +115,30 @@ def judge_settings(study: Study, calls: CallOptions, plan: PlanOptions) -> Itera
 
 
 def run_judge(
-    study: Study, calls: CallOptions, plan: PlanOptions, *, again: bool = False
+    study: Study,
+    calls: CallOptions,
+    plan: PlanOptions,
+    cluster: RayOptions,
+    *,
+    again: bool = False,
 ) -> tuple[str, str]:
     """Run the judge: what happened (with `dry_run`: what would), and why it is of no use, or "".
 
     Raises:
         ServiceError: no call came back at all.
     """
+    if calls.local and cluster.ray_address:
+        raise UsageError("--local serves this machine only: no --ray-address")
     with judge_settings(study, calls, plan) as settings:
         if calls.dry_run:
             return forecast_text(forecast(study.store, settings)), ""
-        summary = run(study.store, replace(settings, again=again), progress_for())
-        return summary_text(summary), useless(summary)
+        chosen = replace(settings, again=again)
+        if cluster.ray:
+            actors, address = cluster.ray_actors, cluster.ray_address
+            found = run_ray(study.store, chosen, progress_for(), actors=actors, address=address)
+        else:
+            found = run(study.store, chosen, progress_for())
+        return summary_text(found), useless(found)
 
 
 def attack_judge(

@@ -6,13 +6,12 @@ derived: whatever is written here can be written again from the raw replies.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from dataclasses import dataclass
 
 from annotate.records import Choice, Order, Status, Subject, canonical_json
 
-from .parse import PARSER_VERSION, Parsed, parse_reply
+from .parse import PARSER_VERSION, Parsed, parse_call
 from .replies import Reply
 from .verdicts import PairVerdict, Verdict, combine
 
@@ -175,15 +174,12 @@ def parsed_of(
     conn: sqlite3.Connection, key: str, call: Status, raw: str | None, error: str | None
 ) -> Parsed:
     """What a call says: its reply's text, or its own failure."""
-    if call is not Status.OK:
-        return Parsed(call, detail=error or "")
     offered, form = conn.execute(
         "SELECT offered, json_extract(body, '$.response_format.type') FROM judge_request"
         " WHERE key = ?",
         (key,),
     ).fetchone()
-    as_json = form == "json_schema"
-    return parse_reply(json.loads(raw or "null"), json.loads(offered), as_json=as_json)
+    return parse_call(call, raw, error, offered, as_json=form == "json_schema")
 
 
 def call_status(stored: str) -> Status:

@@ -89,6 +89,15 @@ def parse(
     return _from_tags(text, offered)
 
 
+def parse_call(
+    status: Status, raw: str | None, error: str | None, offered: str, *, as_json: bool
+) -> Parsed:
+    """What a call says: its reply's text, or its own failure. `raw` and `offered` are JSON."""
+    if status is not Status.OK:
+        return Parsed(status, detail=error or "")
+    return parse_reply(json.loads(raw or "null"), json.loads(offered), as_json=as_json)
+
+
 def parse_reply(raw: object, offered: Offered, *, as_json: bool = False) -> Parsed:
     """Read a whole chat completion as the endpoint sent it (any JSON value)."""
     choices = raw.get("choices") if isinstance(raw, dict) else None

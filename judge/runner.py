@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Protocol, TypeVar
 
 from annotate import library
 from annotate.errors import NothingComputable
@@ -24,7 +25,7 @@ from .runs import Run
 from .session import Session
 from .settings import JudgeSettings, fingerprint, manifest, plan_spec
 from .store import VerdictStore
-from .tally import RunSummary
+from .tally import RunSummary, Tally
 from .units import chunks, unit_ids
 from .work import JudgeWork
 
@@ -55,6 +56,52 @@ def run(
             every call failed; whatever was answered is saved.
         UsageError: a setting that cannot be used.
     """
+
+    def make(
+        verdicts: VerdictStore, work: JudgeWork, settings: JudgeSettings, progress: Progress
+    ) -> Session:
+        return Session(verdicts, work, settings, progress, interrupt)
+
+    return conduct(store, settings, progress, make, drive, units=units)
+
+
+class Driven(Protocol):
+    """One start of a run, whoever makes its calls."""
+
+    tally: Tally
+
+    def begin(self) -> None:
+        """Count what needs no call; nothing has been asked yet."""
+
+    def warnings(self) -> list[str]:
+        """What a person should know of how it went."""
+
+    @property
+    def state(self) -> str:
+        """How it ended: `done`, or `stopped` before the end of the plan."""
+
+    @property
+    def usd(self) -> float | None:
+        """What the run has cost over all its starts, None when the price is unknown."""
+
+    @property
+    def seconds(self) -> float:
+        """How long this start has run."""
+
+
+S = TypeVar("S", bound=Driven)
+
+
+def conduct(
+    store: Store,
+    settings: JudgeSettings,
+    progress: Progress | None,
+    make: Callable[[VerdictStore, JudgeWork, JudgeSettings, Progress], S],
+    ask_all: Callable[[S], None],
+    *,
+    units: Sequence[str] | None = None,
+) -> RunSummary:
+    """A run from its plan to its summary (see :func:`run`); `ask_all` makes the calls."""
     shown: Progress = progress or Silent()
     verdicts = VerdictStore(store)
     units = planned_units(store, settings) if units is None else units
@@ -68,10 +115,10 @@ def run(
     work = JudgeWork(verdicts, started.id, units, planned, settings.retry_failed, held)
     state, said = "failed", list[str]()
     with alone(store.path, started):
-        session = Session(verdicts, work, settings, shown, interrupt)
+        session = make(verdicts, work, settings, shown)
         try:
             session.begin()
-            drive(session)
+            ask_all(session)
             state = session.state
             said += [*left_out(work), *drifted(verdicts, started.id, settings, state)]
         except asyncio.CancelledError:
@@ -212,7 +259,7 @@ def drive(session: Session) -> None:
 
 def summary(
     verdicts: VerdictStore,
-    session: Session,
+    session: Driven,
     started: Run,
     units: Sequence[str],
     warnings: Sequence[str],

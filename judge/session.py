@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 import signal
 import threading
 import time
@@ -18,16 +17,15 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from annotate.errors import EvenhandError, ServiceError
-from annotate.records import Status
 
 from .adapt import Parameters, budget
-from .budget import Caps, Purse, Usage, bound, guess
+from .alarm import Alarm, useless
+from .budget import Caps, Purse, Usage, bound
 from .call_settings import CallSettings
+from .caller import HEAD_START, Caller
 from .commits import Commits
-from .endpoints import Endpoints
 from .interrupt import Interrupt
 from .item import Ending, ask
-from .pace import Pace
 from .progress import Progress
 from .replies import Next, Reply
 from .runs import RunStore
@@ -35,14 +33,6 @@ from .store import Ended, Pending
 from .tally import Tally
 from .work import Work
 
-DEAD_AFTER = 5
-"""Connection errors in a row, with no response ever, after which an endpoint is dead."""
-HEAD_START = 0.2
-"""Seconds for which the first call goes alone: what is wrong with all is found by one."""
-RETRY_AFTER_CAP = 60.0
-OVERLOADED = {429, 503, 529}
-"""Answers that ask for fewer calls at once."""
-BACKOFF_CAP = 30.0
 T = TypeVar("T")
 
 
@@ -67,16 +57,14 @@ class Session:
         caps = Caps(settings.cap_usd, settings.cap_tokens, settings.price)
         self._purse = Purse(caps, Usage(*work.used()))
         self._began = time.monotonic()
-        self._pace = Pace(settings.concurrency, settings.rpm, settings.tpm)
-        self._alive, self._dead = False, 0
+        self._alarm = Alarm(settings)
         self._buffer: deque[Pending] = deque()
         self._stop_error: ServiceError | None = None
 
     def begin(self) -> None:
         """Count what needs no call; nothing has been asked yet."""
         self._keys = self._work.open_keys()
-        self.tally.planned, self.tally.cached = self._work.progress(len(self._keys))
-        self.tally.done = self.tally.cached
+        self.tally.plan(*self._work.progress(len(self._keys)))
         self._progress.start(self.tally.planned, self.tally.cached)
 
     async def work(self) -> None:
@@ -96,18 +84,10 @@ class Session:
         self._raise_if_useless()
 
     async def _ask_all(self) -> None:
-        settings = self._settings
-        async with Endpoints(
-            settings.all_endpoints,
-            timeout_seconds=settings.timeout_seconds,
-            concurrency=settings.concurrency,
-            proxy=settings.proxy,
-            ca_file=settings.ca_file,
-            note=self._progress.note,
-        ) as self._endpoints:
+        async with Caller(self._settings, self._progress.note) as self._caller:
             try:
                 async with asyncio.TaskGroup() as group:
-                    for number in range(settings.concurrency):
+                    for number in range(self._settings.concurrency):
                         group.create_task(self._worker(number))
             except BaseExceptionGroup as errors:
                 raise _first(errors) from errors
@@ -154,17 +134,12 @@ class Session:
         most = bound(sent)
         if not await self._afford(sent, most):
             return None
-        ticket = await self._pace.enter(guess(sent).total, self._stop)
-        if ticket is None:
+        made = await self._caller.send(sent, self._stop)
+        if made is None:
             return None
-        reply = await self._endpoints.ask(sent)
-        used = self._settle(most, reply)
-        overloaded = reply.http_status in OVERLOADED or reply.status is Status.TIMEOUT
-        asked = reply.limit_reset if reply.retry_after is None else reply.retry_after
-        hold = None if asked is None else min(asked, RETRY_AFTER_CAP)
-        cut = self._pace.leave(ticket, used=used.total, overloaded=overloaded, hold=hold)
-        if cut and self._pace.overloads == 1:
-            self._progress.note(f"{self._where} is overloaded: asking more slowly")
+        reply, used = made
+        self._purse.settle(most if self._purse.caps else Usage(), used)
+        self._settled.set()
         return reply
 
     async def _afford(self, sent: Mapping[str, Any], most: Usage) -> bool:
@@ -181,19 +156,6 @@ class Session:
                 self._settled.clear()
                 await self._settled.wait()
         return not self._stop.is_set()
-
-    def _settle(self, most: Usage, reply: Reply) -> Usage:
-        """What a call used: as told; its bound if it was sent and nothing came back."""
-        free = reply.unsent or (reply.http_status or 0) >= 400
-        told = Usage(
-            most.prompt if reply.prompt_tokens is None else reply.prompt_tokens,
-            most.reply if reply.completion_tokens is None else reply.completion_tokens,
-        )
-        reserved = most if self._purse.caps else Usage()
-        used = Usage() if free else told
-        self._purse.settle(reserved, used)
-        self._settled.set()
-        return used
 
     async def learn(self, sent: Mapping[str, Any], reply: Reply) -> bool:
         """Whether the call was refused for a parameter that is left out from now on."""
@@ -218,36 +180,10 @@ class Session:
 
     def watch(self, reply: Reply, *, learnt: bool) -> None:
         """Stop when every other call would fail too, or nothing answers at all."""
-        if reply.next is Next.STOP:
-            self._halt(self._refused(reply))
+        if error := self._alarm.heard(reply, self.tally.replies):
+            self._halt(error)
         if not learnt:
             self._opened.set()
-        self._alive = self._alive or reply.connected or reply.http_status is not None
-        self._dead += 1
-        if not self._alive and self._dead >= DEAD_AFTER:
-            self._halt(
-                ServiceError(
-                    f"{self._where}: no connection after {self._dead} attempts"
-                    f" ({reply.error_text}); start the endpoint or correct the URL, then run"
-                    " the same command again"
-                )
-            )
-
-    def _refused(self, reply: Reply) -> ServiceError:
-        """Why the endpoint will not answer anything, in one line."""
-        settings = self._settings
-        what = {
-            401: f"set a valid key in {settings.key_env(reply.endpoint)}",
-            403: "check that this key may use this model",
-            404: "check the URL and the model name",
-            407: "correct the proxy's user and password",
-        }.get(reply.http_status or 0, "add credit or raise the limit")
-        where = reply.endpoint if settings.endpoints else self._where
-        return ServiceError(
-            f"{where}: HTTP {reply.http_status} {reply.error_class} for model"
-            f" {settings.model} ({reply.error_text}); {what}, then run the same command"
-            f" again ({self.tally.replies} replies of this run are saved)"
-        )
 
     def _halt(self, error: ServiceError) -> None:
         self._stop_error = self._stop_error or error
@@ -256,29 +192,15 @@ class Session:
     async def pause(self, failures: int, reply: Reply) -> None:
         """Wait before the next attempt, but not longer than the run goes on."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._stop.wait(), self._delay(failures, reply.retry_after))
-
-    def _delay(self, number: int, asked: float | None) -> float:
-        """Seconds before the next attempt: what the endpoint asked for (capped), or backoff."""
-        if asked is not None:
-            return min(asked, RETRY_AFTER_CAP)
-        backoff = min(self._settings.backoff_seconds * 2.0 ** (number - 1), BACKOFF_CAP)
-        return backoff * random.uniform(0.5, 1.0)
+            await asyncio.wait_for(self._stop.wait(), self._caller.delay(failures, reply))
 
     def _raise_if_useless(self) -> None:
-        """No run ends well in which every call failed (single rejected items aside)."""
         if self._stop_error is not None:
             raise self._stop_error
-        if self.interrupted or self.tally.replies or not self.tally.calls:
+        if self.interrupted:
             return
-        if self.tally.cached and self.tally.rejected == self.tally.calls:
-            return
-        counts = sorted(self.tally.failed.items())
-        failed = ", ".join(f"{name} {count}" for name, count in counts)
-        raise ServiceError(
-            f"{self._where}: all {self.tally.calls} calls failed ({failed}); no verdict was made;"
-            " see the stored errors, correct the settings and run the same command again"
-        )
+        if error := useless(self._settings, self.tally):
+            raise error
 
     @property
     def _where(self) -> str:
@@ -334,8 +256,7 @@ class Session:
 
     def warnings(self) -> list[str]:
         """What a person should know of how it went."""
-        rejected = self.parameters.rejected.items()
-        found = [f"the endpoint rejects parameter {name}: {fate}" for name, fate in rejected]
+        found = self.parameters.words()
         if self.at_cap:
             found.append(
                 "stopped before a call that could exceed the cap: the rest is skipped_budget;"

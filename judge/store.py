@@ -118,6 +118,13 @@ class VerdictStore(RunStore):
             found = {key: Pending(key, body, bool(cut)) for key, body, cut in rows}
             yield [found[key] for key in piece]
 
+    def offered(self, keys: Sequence[str]) -> dict[str, str]:
+        """What replies to these requests may say, as JSON."""
+        rows = self.store.conn.execute(
+            f"SELECT key, offered FROM judge_request WHERE key IN ({_marks(keys)})", tuple(keys)
+        )
+        return dict(rows.fetchall())
+
     def answered(self, keys: Sequence[str], *, retry_failed: bool = False) -> set[str]:
         """Which of these requests need no call, whoever asked them."""
         found: set[str] = set()

@@ -57,6 +57,10 @@ class Tally:
     tokens_unknown: int = 0
     failed: dict[str, int] = field(default_factory=dict)
 
+    def plan(self, planned: int, cached: int) -> None:
+        """So many requests are planned, and so many of them need no call."""
+        self.planned, self.cached, self.done = planned, cached, cached
+
     def call(self, reply: Reply) -> None:
         """A call has been made and saved."""
         self.calls += 1

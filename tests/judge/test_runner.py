@@ -14,7 +14,7 @@ import pytest
 from annotate import library
 from annotate.errors import NothingComputable, ServiceError, UsageError
 from annotate.store import Store
-from judge import session
+from judge import alarm, caller
 from judge.runner import PreflightError, run
 from judge.settings import EXPLAIN_TOKENS, fingerprint
 from judge.store import VerdictStore
@@ -257,7 +257,7 @@ def test_retry_after_is_honoured(study: Store) -> None:
 
 
 def test_retry_after_is_capped(study: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "RETRY_AFTER_CAP", 0.05)
+    monkeypatch.setattr(caller, "RETRY_AFTER_CAP", 0.05)
     with FakeEndpoint(per_body(error(429, retry_after="3600"), OK)) as endpoint:
         summary = run(study, settings(endpoint.base_url))
     assert summary.seconds < 10
@@ -337,7 +337,7 @@ def test_a_dead_endpoint_fails_quickly_and_names_the_url(tmp_path: Path) -> None
     with pytest.raises(ServiceError, match="no connection") as caught:
         run(store, settings(gone, backoff_seconds=0.05))
     assert gone in str(caught.value)
-    assert len(attempts(store)) <= session.DEAD_AFTER + 1
+    assert len(attempts(store)) <= alarm.DEAD_AFTER + 1
     store.close()
 
 
