@@ -19,7 +19,18 @@ from annotate.store import Store
 from annotate.study import ProtocolSection
 
 from .console_html import count, duration, empty, muted, text
-from .console_words import HOW, Words, judgment, label, majority, names, spelt, where, who
+from .console_words import (
+    HOW,
+    Words,
+    first_words,
+    judgment,
+    label,
+    majority,
+    names,
+    spelt,
+    where,
+    who,
+)
 from .modes import Mode
 from .places import Place, Which, judged_runs, page
 from .runs import Run
@@ -105,7 +116,7 @@ def _item(store: Store, words: Words, run: Run, place: Place) -> str:
     said = votes(store, place)
     unit = unit_of(store, place)
     line = (
-        f'<span class="t-what"><b>{text(_first_words(unit) or place.question_id)}</b>'
+        f'<span class="t-what"><b>{text(first_words(unit) or place.question_id)}</b>'
         f"<small>{text(where(place))}</small></span>"
         f'<span class="t-judge"><small>judge</small>{judgment(words, place)}</span>'
         f'<span class="t-people"><small>{who(said)}</small>{text(majority(words, place, said))}'
@@ -118,14 +129,6 @@ def _item(store: Store, words: Words, run: Run, place: Place) -> str:
         f"{_people(words, place, said)}</div>"
     )
     return f'<details class="t-item"><summary>{line}</summary>{body}</details>'
-
-
-def _first_words(unit: StoredPair | StoredAnswer | None) -> str:
-    turns = unit.question.turns if unit is not None else None
-    if not turns or not turns[0]:
-        return ""
-    words = " ".join(turns[0][-1].content.split())
-    return words if len(words) <= 90 else words[:89] + "…"
 
 
 def _conversation(place: Place, unit: StoredPair | StoredAnswer | None) -> str:
