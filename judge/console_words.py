@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from annotate.library import StoredAnswer, StoredPair
 from annotate.records import Layer, Outcome, Status, Subject
 from annotate.study import Dimension, ProtocolSection
 
@@ -56,6 +57,15 @@ def where(place: Place) -> str:
     if place.replicate > 1:
         parts.append(f"time {place.replicate}")
     return " · ".join(parts)
+
+
+def first_words(unit: StoredPair | StoredAnswer | None) -> str:
+    """How a question begins; "" when its text is unknown."""
+    turns = unit.question.turns if unit is not None else None
+    if not turns or not turns[0]:
+        return ""
+    words = " ".join(turns[0][-1].content.split())
+    return words if len(words) <= 90 else words[:89] + "…"
 
 
 def judgment(words: Words, place: Place) -> str:
