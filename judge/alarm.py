@@ -5,7 +5,7 @@ from __future__ import annotations
 from annotate.errors import ServiceError
 
 from .call_settings import CallSettings
-from .replies import Next, Reply
+from .replies import Next, Reply, advice
 from .tally import Tally
 
 DEAD_AFTER = 5
@@ -36,12 +36,7 @@ class Alarm:
     def _refused(self, reply: Reply, saved: int) -> ServiceError:
         """Why the endpoint will not answer anything, in one line."""
         settings = self._settings
-        what = {
-            401: f"set a valid key in {settings.key_env(reply.endpoint)}",
-            403: "check that this key may use this model",
-            404: "check the URL and the model name",
-            407: "correct the proxy's user and password",
-        }.get(reply.http_status or 0, "add credit or raise the limit")
+        what = advice(reply.http_status, settings.key_env(reply.endpoint))
         where = reply.endpoint if settings.endpoints else settings.endpoint_name
         return ServiceError(
             f"{where}: HTTP {reply.http_status} {reply.error_class} for model"
