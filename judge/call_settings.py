@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import ssl
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 from annotate.errors import UsageError
 
 from .endpoints import Endpoint
-from .network import load_authorities, require_url
+from .network import load_authorities, require_url, shown
 from .prices import Price
 
 HOW_TO_PRICE = 'write it into study.toml: [judge.prices."MODEL"] input = … output = …'
@@ -66,7 +67,7 @@ class CallSettings:
             UsageError: names the setting, its value and what was expected.
         """
         beside = not (self.endpoints and self.base_url)
-        require(beside, "base_url", self.base_url, "none beside endpoints")
+        require(beside, "base_url", shown(self.base_url), "none beside endpoints")
         names = [endpoint.name for endpoint in self.all_endpoints]
         require(len(set(names)) == len(names), "endpoints", names, "each one once")
         if self.proxy:
@@ -76,11 +77,17 @@ class CallSettings:
             load_authorities(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), self.ca_file)
         require(bool(self.model), "model", self.model, "a model name")
         for name in ("concurrency", "attempts", "timeout_seconds"):
-            require(getattr(self, name) > 0, name, getattr(self, name), "more than 0")
-        for name in ("max_tokens", "rpm", "tpm", "cap_usd", "cap_tokens"):
+            require(_counts(getattr(self, name)), name, getattr(self, name), "more than 0")
+        for name in ("max_tokens", "rpm", "tpm"):
             value = getattr(self, name)
-            require(value is None or value > 0, name, value, "more than 0")
-        require(self.backoff_seconds >= 0, "backoff_seconds", self.backoff_seconds, "0 or more")
+            require(value is None or _counts(value), name, value, "more than 0")
+        for name in ("cap_usd", "cap_tokens"):
+            value = getattr(self, name)
+            expected = "a number more than 0; leave it out for no cap"
+            require(value is None or _counts(value), name, value, expected)
+        backoff, heat = self.backoff_seconds, self.temperature
+        require(0 <= backoff < math.inf, "backoff_seconds", backoff, "0 or more")
+        require(heat is None or math.isfinite(heat), "temperature", heat, "a number")
         priced = self.cap_usd is None or self.price is not None
         require(priced, "cap_usd", self.cap_usd, f"a known price of {self.model}; {HOW_TO_PRICE}")
         taken = {"model", "messages"} & set(self.extra_body)
@@ -132,6 +139,11 @@ def require(holds: bool, name: str, value: object, expected: str) -> None:
     """
     if not holds:
         raise UsageError(f"judge setting {name} is {value!r}; expected {expected}")
+
+
+def _counts(value: float) -> bool:
+    """Whether something can be had so often; endless and no number are neither."""
+    return 0 < value < math.inf
 
 
 def versions() -> dict[str, str]:

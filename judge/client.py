@@ -8,12 +8,14 @@ retry layer is the runner's.
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 import time
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import aiohttp
 import httpx2
@@ -22,12 +24,13 @@ import openai
 from annotate.records import Status
 from annotate.store import now
 
-from .network import bare, load_authorities, proxy_for
-from .replies import TEXT_LIMIT, Next, Reply, Timing, read
+from .bodies import Secrets
+from .network import bare, load_authorities, proxy_for, redirect_words
+from .replies import Next, Reply, Timing, read, said_by
 
 CONNECT_SECONDS = 10.0
-SECRET_LENGTH = 8
-"""Keys and passwords shorter than this are placeholders, and words of replies."""
+SECRET_NAMES = re.compile(r"key|token|secret|sig|pass|auth|code", re.IGNORECASE)
+"""Parameters of a URL whose values are secrets."""
 UNSENT = (
     aiohttp.ClientConnectorError,
     aiohttp.ConnectionTimeoutError,
@@ -61,9 +64,8 @@ class Client:
     ) -> None:
         used = proxy_for(base_url, proxy)
         self._proxy = bare(used) if used else ""
-        password = _credentials(used)[1] if used else ""
-        self._secrets = [s for s in (api_key, password) if len(s) >= SECRET_LENGTH]
-        self._timeout = timeout_seconds
+        self._secrets = Secrets([api_key, *_in_query(base_url), *_in_proxy(used or "")])
+        self._base_url, self._timeout = base_url, timeout_seconds
         # The pool is never smaller than the number of workers: a request does not wait
         # for a connection while its timeout runs.
         limits = httpx2.Limits(max_connections=concurrency, max_keepalive_connections=concurrency)
@@ -80,6 +82,8 @@ class Client:
                 verify=_trust(ca_file),
                 # The environment has been asked above.
                 trust_env=False,
+                # Texts and the key go to the endpoint that was named, and nowhere else.
+                follow_redirects=False,
             ),
         )
 
@@ -107,19 +111,28 @@ class Client:
             return self._refused(clock, error)
         except (TimeoutError, openai.OpenAIError) as error:
             return self._failed(clock, error)
-        text = self._clean(response.text)
-        return read(response.status_code, response.headers, text, clock.stop())
+        return read(
+            response.status_code,
+            response.headers,
+            response.text,
+            clock.stop(),
+            secrets=self._secrets,
+        )
 
     def _refused(self, clock: _Clock, error: openai.APIStatusError) -> Reply:
-        """A 4xx or 5xx, in the SDK's words."""
-        response = error.response
+        """A 3xx, 4xx or 5xx, in the SDK's words."""
+        response, name, words = error.response, type(error).__name__, str(error)
+        if 300 <= error.status_code < 400:
+            name = "Redirect"
+            words = redirect_words(self._base_url, response.headers.get("location", ""))
         return read(
             error.status_code,
             response.headers,
-            self._clean(response.text),
+            response.text,
             clock.stop(),
-            error_class=type(error).__name__,
-            error_text=self._clean(str(error)),
+            error_class=name,
+            error_text=words,
+            secrets=self._secrets,
         )
 
     def _failed(self, clock: _Clock, error: Exception) -> Reply:
@@ -137,7 +150,7 @@ class Client:
             *clock.stop(),
             error_class=name,
             unsent=refusal is not None,
-            error_text=self._clean(self._words(error, refusal))[:TEXT_LIMIT],
+            error_text=said_by(self._words(error, refusal), self._secrets),
             # A server that took the connection and is slow is not a dead endpoint.
             connected=late and refusal is None,
         )
@@ -151,12 +164,6 @@ class Client:
             return f"proxy {self._proxy}: {refusal}"
         cause = error.__cause__ or error
         return str(cause) or str(error) or type(cause).__name__
-
-    def _clean(self, text: str) -> str:
-        """The text without key and password, should an endpoint echo them."""
-        for secret in self._secrets:
-            text = text.replace(secret, "[key removed]")
-        return text
 
 
 def _through(proxy: str, base_url: str) -> dict[str, Any]:
@@ -176,6 +183,17 @@ def _credentials(url: str) -> tuple[str, str]:
     """(user, password) in a URL, "" for what is absent."""
     parts = urlsplit(url)
     return unquote(parts.username or ""), unquote(parts.password or "")
+
+
+def _in_proxy(url: str) -> list[str]:
+    """What of a proxy's URL nobody may see: the password, and both as HTTP sends them."""
+    user, password = _credentials(url)
+    return [password, b64encode(f"{user}:{password}".encode()).decode()] if password else []
+
+
+def _in_query(url: str) -> list[str]:
+    """The secrets in a URL's query."""
+    return [value for name, value in parse_qsl(urlsplit(url).query) if SECRET_NAMES.search(name)]
 
 
 def _trust(ca_file: str) -> ssl.SSLContext:

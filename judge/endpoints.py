@@ -24,6 +24,8 @@ from .replies import Next, Reply
 if TYPE_CHECKING:
     from .client import Client
 
+LONG_WAIT = 10.0
+"""Seconds: an endpoint that asks for more of them is named, or the run seems to hang."""
 REST_SECONDS = 15.0
 """How long an endpoint that could not be connected is left alone, then tried by one call."""
 
@@ -151,9 +153,23 @@ class Endpoints:
         if member.rests_until is not None:
             member.rests_until = None
             self._note(f"{member.name} is reached again")
+        self._held(member, reply)
         if reply.next is Next.STOP:
             return self._refused(member, reply)
         return replace(reply, endpoint=member.name)
+
+    def _held(self, member: _Member, reply: Reply) -> None:
+        """Say once that an endpoint makes everyone wait."""
+        asked = reply.limit_reset if reply.retry_after is None else reply.retry_after
+        if asked is None or asked < LONG_WAIT or member.told_to_wait:
+            return
+        member.told_to_wait = True
+        long = f"{asked:.0f} s" if asked < 86_400 else "more than a day"
+        why = "its rate limit is used up" if reply.retry_after is None else "it is overloaded"
+        self._note(
+            f"{member.name} asks to wait {long} ({why}): calls are held back as it asks, at most a"
+            " minute at a time"
+        )
 
     def _refused(self, member: _Member, reply: Reply) -> Reply:
         """An endpoint that refuses everything is left out; the last one stops the run."""
@@ -187,3 +203,4 @@ class _Member:
     credit: float = 0.0
     rests_until: float | None = None
     closed: bool = False
+    told_to_wait: bool = False

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Protocol, TextIO
 
+from .bodies import visible
+
 INTERVAL = 1.0
 """Seconds between two JSON lines; the terminal's line is redrawn ten times as often."""
 
@@ -105,7 +107,7 @@ class TerminalProgress(_Timed):
 
     def note(self, text: str) -> None:
         """Print above the line."""
-        self._stream.write(f"\r\x1b[K{text}\n")
+        self._stream.write(f"\r\x1b[K{visible(text)}\n")
         self._stream.flush()
 
     def finish(self) -> None:

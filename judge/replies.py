@@ -8,7 +8,6 @@ Pure: no database, endpoint or command line.
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -16,12 +15,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 from annotate.records import Status
 
-FATAL_STATUSES = {401, 403, 404, 407}
-"""Wrong key (407: for the proxy), no access, wrong URL or model: so would the next call."""
+from .bodies import Secrets, dumps, loads, visible
+
+FATAL_STATUSES = {401, 402, 403, 404, 405, 407, 410}
+"""Wrong key (407: for the proxy), no credit, no access, wrong URL or model: so would the next
+call. A redirect is of this kind too: nothing goes where nobody told us to send it."""
 TRANSIENT_STATUSES = {408, 409, 425, 429}
 FILTER_CODES = {
     "content_filter",
@@ -31,11 +33,14 @@ FILTER_CODES = {
     "moderation_blocked",
     "flagged_input",
 }
+UNSENT_CLASSES = ("ConnectError", "CertificateError")
+"""Error classes of calls that made no connection (:attr:`Reply.unsent`)."""
 QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached"}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 TEXT_LIMIT = 500
 """Characters of an error message that are kept."""
+NO_SECRETS: Final = Secrets()
 
 
 class Next(StrEnum):
@@ -85,6 +90,11 @@ class Reply:
     endpoint: str | None = None
     """Which one answered, or could not be reached: its URL without credentials and query."""
 
+    @property
+    def free(self) -> bool:
+        """Whether the call cost nothing: refused, or never sent."""
+        return self.unsent or (self.http_status or 0) >= 400
+
 
 class Timing(NamedTuple):
     """When a call began and ended (UTC, ISO 8601 with Z), and how long it took."""
@@ -102,15 +112,19 @@ def read(
     *,
     error_class: str = "HTTPError",
     error_text: str = "",
+    secrets: Secrets = NO_SECRETS,
 ) -> Reply:
-    """The reply in an HTTP answer: header names in lower case, the body without secrets.
+    """The reply in an HTTP answer: header names in lower case, the body as it came.
 
     `error_class` and `error_text` are the caller's words for an answer outside 2xx; by
-    default the body speaks for itself.
+    default the body speaks for itself. Nothing of `secrets` is in what is returned.
     """
-    raw = _loads(text)
-    if 200 <= http_status < 300:
-        return _answered(http_status, headers, text, raw, timing)
+    raw, good = _body(text, secrets), 200 <= http_status < 300
+    if good and is_completion(raw):
+        return _answered(http_status, headers, raw, timing)
+    said = said_by(error_text or text, secrets)
+    if good:
+        return _malformed(http_status, raw, said, timing)
     names = _error_names(raw)
     following, status = _refusal(http_status, names)
     return Reply(
@@ -118,29 +132,64 @@ def read(
         status,
         *timing,
         http_status=http_status,
-        raw=_dumps(text if raw is None else raw),
+        raw=dumps(raw),
         retry_after=_retry_after(headers),
         limit_reset=_limit_reset(headers),
         error_class=min(names & (QUOTA_CODES | FILTER_CODES), default=error_class),
-        error_text=(error_text or text)[:TEXT_LIMIT],
+        error_text=said,
+    )
+
+
+def said_by(text: str, secrets: Secrets = NO_SECRETS) -> str:
+    """The beginning of a text from outside, harmless to store and to show."""
+    return visible(secrets.clean(text)[:TEXT_LIMIT])[:TEXT_LIMIT]
+
+
+def is_completion(body: object) -> bool:
+    """Whether a body is a chat completion, whatever it says."""
+    return isinstance(body, dict) and not body.get("error") and "choices" in body
+
+
+def advice(http_status: int | None, key_env: str) -> str:
+    """What to do about an endpoint that refuses everything (:attr:`Next.STOP`)."""
+    if http_status is not None and 300 <= http_status < 400:
+        return "correct the URL"
+    return {
+        401: f"set a valid key in {key_env}",
+        403: "check that this key may use this model",
+        404: "check the URL and the model name",
+        405: "check the URL: what stands there takes no calls",
+        407: "correct the proxy's user and password",
+        410: "choose another model or URL: this one is gone for good",
+    }.get(http_status or 0, "add credit or raise the limit")
+
+
+def _body(text: str, secrets: Secrets) -> Any:
+    """What a body is as JSON; its text if it is none."""
+    try:
+        return secrets.fit(loads(text))
+    except ValueError:
+        return secrets.clean(text)
+
+
+def _malformed(http_status: int, raw: Any, said: str, timing: Timing) -> Reply:
+    """A 2xx without a reply in it; some filters speak so."""
+    filtered = bool(_error_names(raw) & FILTER_CODES)
+    return Reply(
+        Next.KEEP if filtered else Next.RETRY,
+        Status.FILTERED if filtered else Status.API_ERROR,
+        *timing,
+        http_status=http_status,
+        raw=dumps(raw),
+        error_class="MalformedReply",
+        error_text=f"a body that is no chat completion: {said}",
     )
 
 
 def _answered(
-    http_status: int, headers: Mapping[str, str], text: str, raw: object, timing: Timing
+    http_status: int, headers: Mapping[str, str], raw: dict[str, Any], timing: Timing
 ) -> Reply:
-    """A 2xx: a reply if it is a JSON object without an error in it."""
-    if not isinstance(raw, dict) or raw.get("error") or "choices" not in raw:
-        filtered = bool(_error_names(raw) & FILTER_CODES)
-        return Reply(
-            Next.KEEP if filtered else Next.RETRY,
-            Status.FILTERED if filtered else Status.API_ERROR,
-            *timing,
-            http_status=http_status,
-            raw=_dumps(text if raw is None else raw),
-            error_class="MalformedReply",
-            error_text=f"a body that is no chat completion: {text[:TEXT_LIMIT]}",
-        )
+    """A 2xx with a chat completion."""
     usage = raw.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     return Reply(
@@ -148,7 +197,7 @@ def _answered(
         Status.OK,
         *timing,
         http_status=http_status,
-        raw=_dumps(raw),
+        raw=dumps(raw),
         served_model=_string(raw.get("model")),
         system_fingerprint=_string(raw.get("system_fingerprint")),
         prompt_tokens=_count(usage.get("prompt_tokens")),
@@ -161,27 +210,12 @@ def _refusal(http_status: int, names: set[str]) -> tuple[Next, Status]:
     """What follows from an answer outside 2xx, by its status and the codes in its body."""
     if names & FILTER_CODES:
         return Next.KEEP, Status.FILTERED
-    if names & QUOTA_CODES or http_status in FATAL_STATUSES:
+    redirected = 300 <= http_status < 400
+    if names & QUOTA_CODES or http_status in FATAL_STATUSES or redirected:
         return Next.STOP, Status.API_ERROR
     if http_status in TRANSIENT_STATUSES or http_status >= 500:
         return Next.RETRY, Status.API_ERROR
     return Next.GIVE_UP, Status.API_ERROR
-
-
-def _loads(text: str) -> object:
-    """The JSON value of a body, or None when it is none."""
-    try:
-        return json.loads(text, parse_constant=lambda _name: None)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _dumps(value: object) -> str:
-    """JSON that SQLite can hold, whatever characters and numbers an endpoint sent."""
-    try:
-        return json.dumps(value, ensure_ascii=True, allow_nan=False)
-    except ValueError:
-        return json.dumps(str(value), ensure_ascii=True)
 
 
 def _error_names(raw: object) -> set[str]:
@@ -202,9 +236,12 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     with contextlib.suppress(ValueError):
         seconds = float(value)
         return max(0.0, seconds) if math.isfinite(seconds) else None
-    with contextlib.suppress(ValueError, TypeError):
+    # Outside the years 1 to 9999, and for much that is no date at all.
+    with contextlib.suppress(ValueError, TypeError, OverflowError, IndexError):
         moment = parsedate_to_datetime(value)
-        return max(0.0, (moment.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+        # A date without a zone is in UTC (RFC 5322), and not where this machine stands.
+        moment = moment.replace(tzinfo=moment.tzinfo or UTC)
+        return max(0.0, (moment - datetime.now(UTC)).total_seconds())
     return None
 
 
@@ -228,7 +265,7 @@ def _seconds(text: str) -> float | None:
 
 
 def _string(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+    return said_by(value) if isinstance(value, str) else None
 
 
 def _count(value: object) -> int | None:

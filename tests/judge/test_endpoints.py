@@ -208,7 +208,17 @@ def test_each_key_goes_to_its_own_endpoint(study: Store, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    "refusal", [error(401), error(403), error(404), error(429, "insufficient_quota")]
+    "refusal",
+    [
+        error(401),
+        error(402),
+        error(403),
+        error(404),
+        error(405),
+        error(410),
+        error(429, "insufficient_quota"),
+        error(308, location="http://127.0.0.1:9/v1/chat/completions"),
+    ],
 )
 def test_an_endpoint_that_refuses_everything_is_left_out(study: Store, refusal: object) -> None:
     notes = Notes()
@@ -237,6 +247,34 @@ def test_calls_in_flight_to_an_endpoint_that_refuses_are_told_once() -> None:
         assert bad.total == 4
     assert {reply.next for reply in replies} == {Next.ELSEWHERE}
     assert len(notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "said"),
+    [
+        ({"x_ratelimit_remaining_requests": "0", "x_ratelimit_reset_requests": "2m"}, "120 s (its"),
+        (
+            {"x_ratelimit_remaining_tokens": "0", "x_ratelimit_reset_tokens": f"{'9' * 400}s"},
+            "more than a day (its",
+        ),
+        ({"retry_after": "30"}, "30 s (it is overloaded"),
+        ({"retry_after": "2"}, ""),
+        ({"x_ratelimit_remaining_requests": "3", "x_ratelimit_reset_requests": "2m"}, ""),
+    ],
+)
+def test_an_endpoint_that_makes_everyone_wait_is_named_once(
+    headers: dict[str, str], said: str
+) -> None:
+    notes: list[str] = []
+    scripted = replace(
+        OK if "retry_after" not in headers else error(429),
+        headers={name.replace("_", "-"): value for name, value in headers.items()},
+    )
+    with FakeEndpoint(always(scripted)) as endpoint:
+        asyncio.run(ask_in_turn(pool(Endpoint(endpoint.base_url), notes=notes), 3))
+    assert len(notes) == bool(said)
+    if said:
+        assert notes[0].startswith(f"{endpoint.base_url} asks to wait {said}")
 
 
 def test_the_last_endpoint_that_refuses_stops_the_run(study: Store) -> None:
@@ -336,7 +374,17 @@ def test_the_manifest_says_who_is_asked_how_much_and_no_secret(study: Store) -> 
     ("values", "found"),
     [
         ({"base_url": "ftp://x"}, "base_url is 'ftp://x'; expected"),
+        ({"base_url": "ftp://x:1/v1?api-key=hunter22"}, "base_url is 'ftp://x…'; expected"),
         ({"base_url": "http://me:hunter22@x/v1"}, "base_url has credentials in it; expected the"),
+        ({"base_url": "http://me:hun/ter22@x/v1"}, "base_url has credentials in it"),
+        ({"base_url": "http://me:1?hunter22@x/v1"}, "base_url has credentials in it"),
+        ({"base_url": "me:hunter22@x/v1"}, "base_url has credentials in it"),
+        ({"base_url": "x/v1?key=hunter22"}, "base_url does not begin with http"),
+        ({"base_url": "http://x:hunter22/v1"}, "base_url is 'http://x…'; expected"),
+        ({"base_url": "http://[hunter22/v1"}, r"base_url is 'http://\[hunter22…'; expected"),
+        ({"base_url": "http://a b/v1"}, "base_url is 'http://a b…'; expected"),
+        ({"base_url": "http://a/v 1?key=hunter22"}, "base_url is 'http://a…'; expected"),
+        ({"base_url": "http://a\n/v1"}, r"base_url is 'http://a\\n…'; expected"),
         ({"base_url": "http://x", "weight": 0}, "weight is 0; expected more than 0"),
         ({"base_url": "http://x", "weight": float("nan")}, "weight is nan; expected"),
         ({"base_url": "http://x", "weight": float("inf")}, "weight is inf; expected"),
@@ -345,14 +393,20 @@ def test_the_manifest_says_who_is_asked_how_much_and_no_secret(study: Store) -> 
 def test_an_endpoint_that_cannot_be_used_is_refused(values: dict[str, object], found: str) -> None:
     with pytest.raises(UsageError, match=f"judge setting {found}") as caught:
         Endpoint(**values)  # type: ignore[arg-type]
-    assert "hunter22" not in str(caught.value)
+    assert "hunter22" not in str(caught.value).replace("[hunter22", "")
+    assert "ter22@" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["http://x/v1/@cf/meta", "http://[::1]:8/v1", "http://a_b.c/v1"])
+def test_an_unusual_url_is_taken(url: str) -> None:
+    assert Endpoint(url).name == url
 
 
 def test_endpoints_that_contradict_each_other_are_refused() -> None:
     a = Endpoint("http://a/v1")
     with pytest.raises(UsageError, match=r"endpoints is .*expected each one once"):
         several(a, Endpoint("http://a/v1/", 2))
-    with pytest.raises(UsageError, match="base_url is 'http://b/v1'; expected none"):
+    with pytest.raises(UsageError, match="base_url is 'http://b…'; expected none"):
         settings("http://b/v1", endpoints=(a,))
 
 

@@ -141,6 +141,16 @@ def test_a_proxy_of_another_kind_is_refused_before_anything_is_sent(
     assert "hunter22" not in str(caught.value)
 
 
+@pytest.mark.parametrize("value", ["http://[", "http://p:hunter22", "socks5://p", "http:// p"])
+def test_an_environment_that_names_no_usable_proxy_is_told_without_its_value(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", value)
+    with pytest.raises(UsageError, match="environment's proxy for http://judge") as caught:
+        proxy_for(ELSEWHERE)
+    assert "hunter22" not in str(caught.value)
+
+
 def test_a_dead_proxy_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", NOBODY.replace("//", "//me:hunter22@"))
     reply = ask(ELSEWHERE)
@@ -217,7 +227,9 @@ def test_silence_while_connecting_is_an_unsent_timeout(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        ({"proxy": "127.0.0.1:3128"}, "proxy is '127.0.0.1:3128'; expected"),
+        ({"proxy": "127.0.0.1:3128"}, "proxy does not begin with http"),
+        ({"proxy": "u:hunter22@h:3"}, "proxy has credentials in it; expected them"),
+        ({"proxy": "socks5://h?pw=hunter22"}, "proxy is 'socks5://h…'; expected"),
         ({"proxy": "socks5://127.0.0.1:1"}, r"proxy is 'socks5://.*expected http"),
         ({"proxy": "http://"}, "proxy is 'http://'; expected"),
         ({"proxy": "http://me:hunter22@127.0.0.1"}, "proxy has credentials in it; expected them"),

@@ -73,3 +73,9 @@ def test_terminal_line_has_rate_remaining_time_and_failures() -> None:
 
 def test_no_terminal_means_json_lines() -> None:
     assert isinstance(progress_for(io.StringIO()), JsonProgress)
+
+
+def test_a_note_cannot_act_on_the_terminal() -> None:
+    out = io.StringIO()
+    TerminalProgress(out, Clock()).note("\x1b]0;owned\x07\nline")
+    assert out.getvalue() == "\r\x1b[K" + r"\x1b]0;owned\x07\nline" + "\n"
