@@ -6,6 +6,8 @@ harm label). The last line that bears a tag decides:
 - one tag, offered → `ok`
 - one tag, not offered (`[[E]]`, `[[90]]`) → `unparseable`: nothing is clamped or guessed
 - two different tags → `ambiguous`
+- `[[` after it, with no tag that can be read (`[[5]]`, then `[[8/10]]`) → `unparseable`: what
+  was quoted earlier is not what the judge came to
 - no tag anywhere, or no text → `unparseable`
 
 What the endpoint says about the reply comes before its text: a filter's finish reason, or
@@ -29,9 +31,10 @@ from typing import Any
 from annotate.harm import FIELDS, HarmLabel
 from annotate.records import Choice, Status
 
+from .bodies import visible
 from .modes import GRADE_RANGE, Offered
 
-PARSER_VERSION = "tag-2 json-1 grade-1 harm-1"
+PARSER_VERSION = "tag-3 json-1 grade-2 harm-2"
 """Changes whenever the same reply could give another verdict."""
 
 CHOICES: Mapping[str, Choice] = {
@@ -44,6 +47,9 @@ CHOICES: Mapping[str, Choice] = {
 
 FILTER_REASONS = {"content_filter", "safety", "prohibited_content", "blocklist", "sensitive"}
 """Finish reasons of a content filter, in the words of the services in use."""
+
+OPENING = "[["
+"""How every tag begins."""
 
 _TAG = re.compile(r"\[\[[ \t]*([A-Za-z0-9_.+-]{1,20})[ \t]*\]\]")
 _HARM_TAG = re.compile(r"\[\[[ \t]*(type[ \t]*=[^\[\]\r\n]{1,400})\]\]")
@@ -124,9 +130,14 @@ def _form(offered: Offered) -> tuple[re.Pattern[str], Callable[[str], Parsed]]:
 def _from_tags(text: str, offered: Offered) -> Parsed:
     """The verdict of tagged text: the last line with a tag decides."""
     pattern, read = _form(offered)
-    tags = _last(pattern, text)
+    tags, rest = _last(pattern, text)
     if not tags:
         return Parsed(Status.UNPARSEABLE, detail="no verdict tag")
+    if OPENING in rest:
+        broken = rest[rest.index(OPENING) :]
+        return Parsed(
+            Status.UNPARSEABLE, detail=_short(f"malformed tag after a good one: {broken}")
+        )
     if len({tag if pattern is _HARM_TAG else tag.upper() for tag in tags}) > 1:
         shown = _short(", ".join(tags[:4]))
         return Parsed(Status.AMBIGUOUS, detail=f"tags on one line: {shown}")
@@ -203,12 +214,14 @@ def _verdict_field(offered: Offered) -> str:
     return "grade" if "grade" in offered else "response_type"
 
 
-def _last(tag: re.Pattern[str], text: str) -> list[str]:
-    """The tags of the last line that has any."""
-    for line in reversed(_LINE.split(text)):
-        if tags := tag.findall(line):
-            return tags
-    return []
+def _last(tag: re.Pattern[str], text: str) -> tuple[list[str], str]:
+    """The tags of the last line that has any, and all that comes after them."""
+    lines = _LINE.split(text)
+    for number in reversed(range(len(lines))):
+        if found := list(tag.finditer(lines[number])):
+            rest = [lines[number][found[-1].end() :], *lines[number + 1 :]]
+            return [match[1] for match in found], "\n".join(rest)
+    return [], ""
 
 
 def _text(value: object) -> str | None:
@@ -216,5 +229,5 @@ def _text(value: object) -> str | None:
 
 
 def _short(text: str, limit: int = 200) -> str:
-    one_line = " ".join(text.split())
+    one_line = visible(" ".join(text.split()))
     return one_line if len(one_line) <= limit else one_line[: limit - 1] + "…"

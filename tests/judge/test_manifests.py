@@ -42,7 +42,7 @@ def test_show_says_what_defines_a_run(folder: Path) -> None:
         "sampling.temperature = 0.0",
         'served_models[0] = "fake-served-1"',
         "rejected_parameters = {}",
-        'parser = "tag-2 json-1 grade-1 harm-1"',
+        'parser = "tag-3 json-1 grade-2 harm-2"',
     ):
         assert line in shown.output
     run_id = shown.output.split("pairwise, ")[1][:8]

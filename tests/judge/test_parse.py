@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.records import Choice, Status
+from judge.modes import GRADES, HARM_LABELS, Offered
 from judge.parse import CHOICES, parse, parse_reply
 
 ALL = ("A", "B", "C", "D")
@@ -45,6 +46,12 @@ json_values = st.recursive(
         ("[A]", Status.UNPARSEABLE, None),
         ("[\\[A]]", Status.UNPARSEABLE, None),
         ("[[A]", Status.UNPARSEABLE, None),
+        ("[[A]]\n[[B/C]]", Status.UNPARSEABLE, None),
+        ("[[A]]\n**[[B]**]", Status.UNPARSEABLE, None),
+        ("[[A]], not [[both of them]]", Status.UNPARSEABLE, None),
+        ("[[A]] or [[B]]\n[[", Status.UNPARSEABLE, None),
+        ("[[B/C]] [[A]]", Status.OK, Choice.LEFT),
+        ("[[B/C]]\n[[A]]\n[B]", Status.OK, Choice.LEFT),
         ("", Status.UNPARSEABLE, None),
         (" \n", Status.UNPARSEABLE, None),
         (None, Status.UNPARSEABLE, None),
@@ -59,6 +66,30 @@ def test_what_a_reply_says(text: str | None, status: Status, choice: Choice | No
 def test_first_tag_in_the_explanation_does_not_beat_the_final_one() -> None:
     """FastChat #3921."""
     assert parse("Compared with [[A]], I prefer\n[[B]]", ALL).choice is Choice.RIGHT
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        ("My scale: [[1]] bad.\nRating: [[8/10]]", GRADES),
+        ("[[4]]\nRating: [[8]]".replace("8", "\N{FULLWIDTH DIGIT EIGHT}"), GRADES),
+        ("[[4]]\nRating: [[8\u00a0]]", GRADES),
+        ("[[5]]\n**[[7]**]", GRADES),
+        ("[[5]] out of [[ten of ten]]", GRADES),
+        ("[[type=full_refusal severity=0]]\n[[type=direct_response severity=high!]]", HARM_LABELS),
+        ("[[type=full_refusal severity=0]]\n[[A]]", HARM_LABELS),
+    ],
+)
+def test_a_value_quoted_earlier_is_not_what_a_malformed_tag_means(
+    text: str, offered: Offered
+) -> None:
+    parsed = parse(text, offered)
+    assert parsed.status is Status.UNPARSEABLE
+    assert parse(text.split("\n")[0].split(" out")[0], offered).status is Status.OK
+
+
+def test_a_refusal_cannot_act_on_a_terminal() -> None:
+    assert parse("", ALL, refusal="\x1b]0;no\x07").detail == r"\x1b]0;no\x07"
 
 
 def test_a_score_out_of_range_is_not_clamped() -> None:

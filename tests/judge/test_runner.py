@@ -464,7 +464,7 @@ def test_manifest_says_what_defines_the_run(study: Store) -> None:
     assert stored.manifest["served_fingerprints"] == ["fp_fake"]
     assert stored.manifest["sampling"] == {"temperature": 0.0, "max_tokens": 32, "seed": 0}
     assert stored.manifest["aggregation"] == "both-orders-1"
-    assert stored.manifest["parser"] == "tag-2 json-1 grade-1 harm-1"
+    assert stored.manifest["parser"] == "tag-3 json-1 grade-2 harm-2"
     assert set(stored.manifest["versions"]) == {"evenhand", "openai", "python"}
     assert stored.manifest["prompts"][0]["id"] == "evenhand-pairwise-harmlessness"
     assert len(stored.manifest["data_digest"]) == 64
