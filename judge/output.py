@@ -13,14 +13,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from annotate.errors import ServiceError
+from annotate.errors import ServiceError, UsageError
 from annotate.records import Status
 
-from .adapt import Parameters
+from .adapt import Parameters, budget
+from .budget import Caps, Usage, bound
 from .endpoints import Endpoints
 from .modes import GRADES, HARM_LABELS, Mode, Offered
 from .parse import CHOICES, parse_reply
-from .replies import Next, Reply
+from .replies import Next, Reply, advice
 from .schemas import response_format
 from .settings import JudgeSettings
 from .store import VerdictStore
@@ -39,6 +40,7 @@ def resolve(verdicts: VerdictStore, settings: JudgeSettings) -> JudgeSettings:
 
     Raises:
         ServiceError: `json` was demanded and the endpoint cannot; or it does not answer.
+        UsageError: the call that finds out could exceed a cap.
     """
     if settings.output == "tag":
         return settings
@@ -83,10 +85,12 @@ async def _probe(settings: JudgeSettings) -> str:
         proxy=settings.proxy,
         ca_file=settings.ca_file,
     ) as endpoints:
-        failures = 0
+        failures, spent = 0, Usage()
         while True:
             sent = parameters.apply(planned, doubled=True)
+            most = _affordable(settings, sent, spent)
             reply = await endpoints.ask(sent)
+            spent += Usage() if reply.free else most
             if reply.next is Next.GIVE_UP and parameters.learn(sent, reply.http_status, reply.raw):
                 if "response_format" in parameters.rejected:
                     return "response_format is rejected"
@@ -100,13 +104,31 @@ async def _probe(settings: JudgeSettings) -> str:
     return _problem(settings, reply, offered)
 
 
+def _affordable(settings: JudgeSettings, sent: Mapping[str, Any], spent: Usage) -> Usage:
+    """The most that a call can use, which all calls of the probe together may.
+
+    Raises:
+        UsageError: a cap could be exceeded. What earlier starts of the run have used is not
+            known here: which run it is depends on what the probe finds.
+    """
+    caps, most = Caps(settings.cap_usd, settings.cap_tokens, settings.price), bound(sent)
+    if caps and (budget(sent) is None or not caps.allow(spent + most)):
+        raise UsageError(
+            f"--output {settings.output} asks {settings.endpoint_name} one question first, which"
+            f" may use {most.total:,} tokens: more than the cap allows; use --output tag, which"
+            " needs no question, or a higher cap"
+        )
+    return most
+
+
 def _problem(settings: JudgeSettings, reply: Reply, offered: Offered) -> str:
     """What is wrong with the probe's reply, "" if nothing is."""
     if reply.next in (Next.STOP, Next.RETRY):
+        stop, key_env = reply.next is Next.STOP, settings.key_env(reply.endpoint)
+        what = advice(reply.http_status, key_env) if stop else "correct the settings"
         raise ServiceError(
             f"{settings.endpoint_name}: the first call failed with HTTP {reply.http_status}"
-            f" {reply.error_class} ({reply.error_text}); correct the settings and run the same"
-            " command again"
+            f" {reply.error_class} ({reply.error_text}); {what} and run the same command again"
         )
     if reply.next is Next.GIVE_UP or reply.raw is None:
         return f"HTTP {reply.http_status}: {reply.error_text}"

@@ -20,7 +20,7 @@ from .failures import SCALES, Failures, failures
 from .ledger import NO_REPLY, Ended, JudgedUnit, call_status, derive, parsed_of, put_verdict, record
 from .parse import Parsed
 from .plan import Request
-from .replies import Reply
+from .replies import UNSENT_CLASSES, Reply
 from .runs import Run, RunStore
 
 __all__ = ["NO_REPLY", "Ended", "Pending", "Run", "VerdictStore"]
@@ -209,8 +209,10 @@ class VerdictStore(RunStore):
 def used_tokens(conn: sqlite3.Connection, run_id: str) -> tuple[int, int]:
     """Tokens (in, out) of all calls of a run; where a call did not tell, its bound.
 
-    Errors with a response, and calls that never connected, cost nothing.
+    Every call counts, as within a start (`Session`), except what cost nothing: an answer of
+    HTTP 400 and above, a call that never connected, a request that a batch service did not run.
     """
+    # Without an HTTP status only a batch file's line has a body.
     # Bodies are looked up only where they are needed: there are as many as calls.
     body = "FROM judge_request r WHERE r.key = a.request"
     row = conn.execute(
@@ -218,10 +220,10 @@ def used_tokens(conn: sqlite3.Connection, run_id: str) -> tuple[int, int]:
         " sum(coalesce(a.completion_tokens, (SELECT 2 * coalesce("
         "json_extract(r.body, '$.max_tokens'),"
         f" json_extract(r.body, '$.max_completion_tokens'), 0) {body})))"
-        " FROM judge_attempt a WHERE a.run = ?"
-        " AND (a.status IN ('reply', 'timeout') OR a.status = 'api_error'"
-        " AND a.http_status IS NULL AND a.error_class IS NOT 'ConnectError')",
-        (run_id,),
+        " FROM judge_attempt a WHERE a.run = ?1 AND (a.http_status < 400 OR a.http_status IS NULL"
+        " AND a.raw IS NULL AND coalesce(a.error_class, '') NOT IN"
+        " (SELECT value FROM json_each(?2)))",
+        (run_id, json.dumps(UNSENT_CLASSES)),
     ).fetchone()
     return int(row[0] or 0), int(row[1] or 0)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,8 @@ from click.testing import CliRunner
 
 from annotate.errors import ServiceError, UsageError
 from annotate.store import Store
+from judge.batch_export import export_batch
+from judge.batch_ingest import ingest_batch
 from judge.budget import Caps, Purse, Usage, bound, likely
 from judge.cli import main
 from judge.forecast import forecast
@@ -18,7 +23,15 @@ from judge.prices import Price, examples, price_of
 from judge.run_words import forecast_text, summary_text
 from judge.runner import run
 from judge.store import VerdictStore
-from tests.judge.fake_endpoint import FakeEndpoint, always, completion, error, say
+from tests.judge.fake_endpoint import (
+    FakeEndpoint,
+    Script,
+    Scripted,
+    always,
+    completion,
+    error,
+    say,
+)
 from tests.judge.study import make_study, settings
 
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -104,6 +117,69 @@ def test_refused_calls_cost_nothing(study: Store) -> None:
         assert endpoint.total == 80
         endpoint.script = say("[[A]]")
         assert run(study, settings(endpoint.base_url, cap_tokens=cap)).calls > 5
+
+
+@pytest.mark.parametrize(
+    ("script", "counts"),
+    [
+        (always(Scripted(body=b'{"error": {"message": "upstream died"}}')), True),
+        (always(Scripted(body=b"<html>")), True),
+        (always(Scripted(body=b'{"error": {"code": "content_filter"}}')), True),
+        (always(error(400)), False),
+        (always(error(400, "content_filter")), False),
+        (always(error(503)), False),
+        (always(Scripted(body=b"{}", cut=True)), True),
+        (always(Scripted(body=b"{}", delay=2.0)), True),
+        (None, False),
+    ],
+)
+def test_what_counts_within_a_start_counts_over_starts(
+    study: Store, script: Script | None, counts: bool
+) -> None:
+    """Errors in an HTTP 200 were forgotten by the next start, which spent the cap again."""
+    most = most_per_call(study)
+    with FakeEndpoint(script or say("")) as endpoint:
+        url = endpoint.base_url if script else NOWHERE
+        capped = settings(url, cap_tokens=2 * most, concurrency=1, attempts=1, limit=3)
+        quick = replace(capped, timeout_seconds=0.2)
+        with contextlib.suppress(ServiceError):
+            run(study, quick)
+        (run_id,) = [r.id for r in VerdictStore(study).runs() if r.requested_model != "other"]
+        calls = study.conn.execute(
+            "SELECT count(*) FROM judge_attempt WHERE run = ?", (run_id,)
+        ).fetchone()[0]
+        used = sum(VerdictStore(study).used(run_id))
+        assert (used > 0) == counts
+        assert not counts or used >= calls * most / 2
+        if counts and script:
+            before = endpoint.total
+            with contextlib.suppress(ServiceError):
+                run(study, quick)
+            assert endpoint.total - before <= 1
+    assert calls > 0
+
+
+def test_what_a_batch_service_did_not_run_costs_nothing(study: Store, tmp_path: Path) -> None:
+    found = export_batch(study, settings(NOWHERE), tmp_path / "batch")
+    requests = [json.loads(line) for line in found.files[0][0].read_text("utf-8").splitlines()]
+    told = {"error": {"code": "batch_expired", "message": "too late"}, "response": None}
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text(json.dumps({"custom_id": requests[0]["custom_id"], **told}), "utf-8")
+    assert ingest_batch(study, [answers]).failures == 1
+    assert VerdictStore(study).used(VerdictStore(study).runs()[0].id) == (0, 0)
+
+
+@pytest.mark.parametrize("cap", [float("inf"), float("nan"), 0.0, -1.0])
+def test_a_cap_that_is_none_is_refused(cap: float) -> None:
+    with pytest.raises(UsageError, match=r"cap_usd is .*leave it out for no cap"):
+        settings(NOWHERE, cap_usd=cap, price=PRICE)
+
+
+@pytest.mark.parametrize("name", ["timeout_seconds", "backoff_seconds", "temperature"])
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_endless_and_no_number_are_no_setting(name: str, value: float) -> None:
+    with pytest.raises(UsageError, match=f"judge setting {name} is {value}; expected"):
+        settings(NOWHERE, **{name: value})
 
 
 def test_a_dry_run_asks_nothing_and_its_range_holds_the_truth(study: Store) -> None:

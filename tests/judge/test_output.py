@@ -15,6 +15,7 @@ from annotate.records import Choice, Status
 from annotate.store import Store
 from judge.forecast import forecast
 from judge.parse import parse
+from judge.prices import Price
 from judge.runner import run
 from judge.store import VerdictStore
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion, error, say
@@ -82,6 +83,37 @@ def test_an_endpoint_that_ignores_the_schema_counts_as_incapable(study: Store, t
 def test_a_probe_that_gets_no_answer_stops_the_run(study: Store) -> None:
     with FakeEndpoint(lambda _body, _number: error(401)) as endpoint:
         with pytest.raises(ServiceError, match="first call failed with HTTP 401"):
+            run(study, settings(endpoint.base_url, output="auto"))
+        assert endpoint.total == 1
+
+
+@pytest.mark.parametrize("output", ["auto", "json"])
+def test_the_probe_keeps_to_the_caps(study: Store, output: str) -> None:
+    price = Price(input=1000.0, output=1000.0)
+    with FakeEndpoint(capable) as endpoint:
+        for cap in ({"cap_tokens": 60}, {"cap_usd": 0.06, "price": price}):
+            with pytest.raises(UsageError, match=r"may use \d+ tokens.*use --output tag"):
+                run(study, settings(endpoint.base_url, output=output, **cap))
+        assert endpoint.total == 0
+        run(study, settings(endpoint.base_url, output=output, cap_tokens=400))
+        assert endpoint.total > 0
+
+
+def test_retries_of_the_probe_count_where_they_may_be_billed(study: Store) -> None:
+    with FakeEndpoint(lambda _body, _number: Scripted(body=b"<html>")) as endpoint:
+        with pytest.raises(UsageError, match="than the cap allows"):
+            run(study, settings(endpoint.base_url, output="auto", cap_tokens=400))
+        assert 1 <= endpoint.total <= 3
+    with FakeEndpoint(lambda _body, _number: error(503)) as endpoint:
+        with pytest.raises(ServiceError, match="first call failed with HTTP 503"):
+            run(study, settings(endpoint.base_url, output="auto", cap_tokens=400))
+        assert endpoint.total == 4
+
+
+@pytest.mark.parametrize(("status", "found"), [(402, "add credit"), (405, "check the URL")])
+def test_a_refused_probe_says_what_to_do(study: Store, status: int, found: str) -> None:
+    with FakeEndpoint(lambda _body, _number: error(status)) as endpoint:
+        with pytest.raises(ServiceError, match=f"HTTP {status} .*{found}"):
             run(study, settings(endpoint.base_url, output="auto"))
         assert endpoint.total == 1
 
