@@ -6,7 +6,6 @@ Both dialects are read: hosted services put a failure's body into `response.body
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,20 +14,25 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from annotate.errors import UsageError
+from annotate.errors import DataError, UsageError
 from annotate.readers import Problem, Where
 from annotate.records import Status
 from annotate.store import Store, now, stamp
 
 from .adapt import Parameters
-from .ledger import Ended, record
+from .bodies import dumps, loads, visible
+from .ledger import Ended, insert_attempt, record
 from .plan import body_of
-from .replies import Next, Reply, Timing, read
+from .replies import NO_SECRETS, Next, Reply, Timing, is_completion, read, said_by
 from .store import VerdictStore
 
 BATCH = 500
 NOT_RUN = "batch_not_run"
 """Error class of a request that the service did not run and gave no reason for."""
+ANSWERED = "answered already; the first reply stands"
+NAME_LIMIT = 100
+"""Characters of a service's error code that are kept."""
+PROBLEMS_SHOWN = 3
 
 
 @dataclass(slots=True)
@@ -40,6 +44,8 @@ class Ingested:
     failures: int = 0
     known: int = 0
     """Lines that an earlier reading has brought already."""
+    late: int = 0
+    """Other replies to requests that have a verdict by now: logged, and the first stands."""
     problems: list[Problem] = field(default_factory=list)
     rejected: dict[str, str] = field(default_factory=dict)
     """Parameters that the service turned out not to take; the next export leaves them out."""
@@ -52,6 +58,7 @@ def ingest_batch(store: Store, files: Sequence[Path]) -> Ingested:
     the next export holds them and nothing else.
 
     Raises:
+        DataError: no line of the files is an answer to a request of this study.
         UsageError: a file cannot be read.
     """
     verdicts, found = VerdictStore(store), Ingested()
@@ -65,7 +72,13 @@ def ingest_batch(store: Store, files: Sequence[Path]) -> Ingested:
                         found.problems.append(Problem(where, "custom_id", _unknown(key)))
                         continue
                     touched.add(run_id)
-                    _take(verdicts, conn, run_id, key, reply, found)
+                    _take(verdicts, conn, run_id, where, key, reply, found)
+    if len([problem for problem in found.problems if not problem.warning]) == found.lines > 0:
+        shown = "; ".join(map(str, found.problems[:PROBLEMS_SHOWN]))
+        raise DataError(
+            f"none of {found.lines:,} lines is an answer to a request of this study: {shown};"
+            " give the output and error files of the batch service"
+        )
     for run_id in sorted(touched):
         _finish(verdicts, run_id, found)
     return found
@@ -75,6 +88,7 @@ def _take(
     verdicts: VerdictStore,
     conn: sqlite3.Connection,
     run_id: str,
+    where: Where,
     key: str,
     reply: Reply,
     found: Ingested,
@@ -84,13 +98,19 @@ def _take(
     if _known(conn, key, reply):
         found.known += 1
         return
+    replied = reply.status not in (Status.API_ERROR, Status.TIMEOUT)
+    if replied and _judged(conn, key):
+        insert_attempt(conn, run_id, key, reply)
+        found.late += 1
+        found.problems.append(Problem(where, "custom_id", ANSWERED, warning=True))
+        return
     body = conn.execute("SELECT body FROM judge_request WHERE key = ?", (key,)).fetchone()[0]
     learnt = _learn(verdicts, run_id, body, reply, found)
     record(conn, run_id, Ended(key, reply, not learnt))
-    if reply.status in (Status.API_ERROR, Status.TIMEOUT):
-        found.failures += 1
-    else:
+    if replied:
         found.replies += 1
+    else:
+        found.failures += 1
 
 
 def _learn(verdicts: VerdictStore, run_id: str, body: str, reply: Reply, found: Ingested) -> bool:
@@ -122,9 +142,9 @@ def _lines(path: Path, found: Ingested) -> Iterator[tuple[Where, str, Reply]]:
                 found.lines += 1
                 where = Where(path.name, number)
                 try:
-                    key, reply = _answer(json.loads(raw))
-                except (ValueError, RecursionError) as error:
-                    found.problems.append(Problem(where, "", str(error)[:200]))
+                    key, reply = _answer(NO_SECRETS.fit(loads(raw.decode("utf-8-sig"))))
+                except ValueError as error:
+                    found.problems.append(Problem(where, "", visible(str(error))[:200]))
                     continue
                 yield where, key, reply
     except OSError as error:
@@ -139,18 +159,36 @@ def _answer(line: object) -> tuple[str, Reply]:
     """
     if not isinstance(line, dict) or not isinstance(line.get("custom_id"), str):
         raise ValueError("no custom_id; expected a line of a batch output or error file")
-    response, error = line.get("response"), line.get("error")
+    if {"method", "url", "body"} <= line.keys() and "response" not in line:
+        raise ValueError("a request, not an answer; expected the file that the service gave back")
+    key, error = line["custom_id"], line.get("error")
+    # Half of a surrogate pair: no text that the database takes, and so no id of ours.
+    key.encode()
+    response = line.get("response")
     response = response if isinstance(response, dict) else {}
     body = response.get("body")
-    status = response.get("status_code")
-    if not isinstance(status, int):
-        status = None
     if body in (None, "", {}) and error:
         body = {"error": error}
+    status = _status(response.get("status_code"), body)
     if status is None:
-        return line["custom_id"], _not_run(error, body)
-    text = body if isinstance(body, str) else json.dumps(body)
-    return line["custom_id"], read(status, {}, text, _timing(body), error_class="BatchError")
+        return key, _not_run(error, body)
+    text = body if isinstance(body, str) else dumps(body)
+    return key, read(status, {}, text, _timing(body), error_class="BatchError")
+
+
+def _status(given: object, body: object) -> int | None:
+    """The HTTP status of a line; None when the service did not run the request.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if given in (None, "", 0) and given is not False:
+        # Some services leave it out where all went well.
+        return 200 if is_completion(body) else None
+    text = str(given)
+    if isinstance(given, bool) or not (text.isdecimal() and 100 <= int(text[:4]) <= 999):
+        raise ValueError(f"status_code is {text[:20]!r}; expected an HTTP status")
+    return int(text)
 
 
 def _not_run(error: object, body: Any) -> Reply:
@@ -160,9 +198,9 @@ def _not_run(error: object, body: Any) -> Reply:
         Next.RETRY,
         Status.API_ERROR,
         *_timing(None),
-        raw=json.dumps(body),
-        error_class=str(fields.get("code") or NOT_RUN),
-        error_text=str(fields.get("message") or "the batch service gave no response")[:500],
+        raw=dumps(body),
+        error_class=said_by(str(fields.get("code") or NOT_RUN))[:NAME_LIMIT],
+        error_text=said_by(str(fields.get("message") or "the batch service gave no response")),
         connected=False,
         unsent=True,
     )
@@ -196,6 +234,12 @@ def _known(conn: sqlite3.Connection, key: str, reply: Reply) -> bool:
             (key, reply.raw, reply.http_status, reply.error_class),
         ).fetchone()
     )
+
+
+def _judged(conn: sqlite3.Connection, key: str) -> bool:
+    """Whether a request has a verdict that another reply must not replace."""
+    row = conn.execute("SELECT status FROM verdict WHERE request = ?", (key,)).fetchone()
+    return row is not None and row[0] == Status.OK
 
 
 def _unknown(key: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from annotate.errors import UsageError
+from annotate.errors import DataError, UsageError
 from annotate.store import Store
 from judge.batch_export import export_batch
 from judge.batch_ingest import NOT_RUN, ingest_batch
@@ -237,3 +237,111 @@ def test_what_cannot_be_exported(study: Store, tmp_path: Path) -> None:
     assert not (tmp_path / "b").exists()
     with pytest.raises(UsageError, match=r"gone\.jsonl: cannot be read"):
         ingest_batch(study, [tmp_path / "gone.jsonl"])
+
+
+def tell(key: str, response: str) -> bytes:
+    """A line as bytes: much that a service may write is nothing that Python would."""
+    return f'{{"custom_id": "{key}", "response": {response}}}\n'.encode("utf-8", "surrogatepass")
+
+
+def given(text: str) -> str:
+    """A response with this body."""
+    return f'{{"status_code": 200, "body": {text}}}'
+
+
+GOOD = json.dumps(body("[[B]]"))
+
+
+@pytest.mark.parametrize(
+    ("response", "status"),
+    [
+        (f'{{"body": {GOOD}}}', "ok"),
+        (f'{{"status_code": null, "body": {GOOD}}}', "ok"),
+        (f'{{"status_code": "200", "body": {GOOD}}}', "ok"),
+        (given(GOOD.replace("20,", "9" * 5_000 + ",", 1)), "ok"),
+        (given(GOOD.replace("20,", "1e999,", 1)), "ok"),
+        (given(GOOD.replace("20,", "NaN,", 1)), "ok"),
+        (given(GOOD.replace("1751000000", "1e308")), "ok"),
+        (given(json.dumps("\ufeff" + GOOD)), "ok"),
+        ('{"status_code": 200, "body": {"choices": %s}}' % ("[" * 600 + "]" * 600), "unparseable"),
+        ('{"status_code": 500, "body": {"x": NaN}}', "api_error"),
+        ('{"body": {"x": NaN}}', "api_error"),
+        ('{"body": {"error": {"code": "x"}, "choices": []}}', "api_error"),
+        ('null, "error": {"code": ["\\ud800"], "message": {"a": "\\ud800\\u001b"}}', "api_error"),
+        (f'{{"status_code": {10**30}, "body": {GOOD}}}', None),
+        (f'{{"status_code": {"9" * 5_000}, "body": {GOOD}}}', None),
+        (f'{{"status_code": true, "body": {GOOD}}}', None),
+        (f'{{"status_code": false, "body": {GOOD}}}', None),
+        (f'{{"status_code": -1, "body": {GOOD}}}', None),
+        (f'{{"status_code": 1e999, "body": {GOOD}}}', None),
+        (f'{{"status_code": [200], "body": {GOOD}}}', None),
+        ('{"status_code": 200, "body": %s}' % ("[" * 9_999 + "]" * 9_999), None),
+    ],
+)
+def test_a_strange_line_is_read_as_far_as_it_can_be_and_costs_no_other(
+    study: Store, tmp_path: Path, response: str, status: str | None
+) -> None:
+    first, *others = exported(study, tmp_path)
+    path = tmp_path / "out.jsonl"
+    rest = "".join(json.dumps(ok(other)) + "\n" for other in others).encode()
+    path.write_bytes(tell(first["custom_id"], response) + rest)
+    found = ingest_batch(study, [path])
+    assert found.lines == 8
+    assert [problem.where.line for problem in found.problems] == ([1] if status is None else [])
+    row = study.conn.execute(
+        "SELECT status FROM verdict WHERE request = ?", (first["custom_id"],)
+    ).fetchone()
+    assert (row and row[0]) == status
+    assert study.conn.execute(
+        "SELECT count(*) FROM judge_attempt WHERE NOT json_valid(raw)"
+        " OR error_text GLOB '*' || char(27) || '*'"
+    ).fetchone() == (0,)
+    assert ingest_batch(study, [path]).known == 8 - (status is None), "as are all lines later"
+
+
+@pytest.mark.parametrize("key", ["\\ud800", "\\u0000", "x" * 100_000, "\ud800"])
+def test_an_id_that_no_database_takes_costs_no_other_line(
+    study: Store, tmp_path: Path, key: str
+) -> None:
+    requests = exported(study, tmp_path)
+    path = tmp_path / "out.jsonl"
+    rest = "".join(json.dumps(ok(request)) + "\n" for request in requests).encode()
+    path.write_bytes(tell(key, '{"status_code": 200, "body": {}}') + rest)
+    found = ingest_batch(study, [path])
+    assert (found.replies, [p.where.line for p in found.problems]) == (8, [1])
+    assert str(found.problems[0]).isprintable()
+
+
+def test_the_file_of_requests_is_not_taken_for_answers(study: Store, tmp_path: Path) -> None:
+    """Every request of it was recorded as not run, and counted as out no longer."""
+    requests = exported(study, tmp_path)
+    asked = write(tmp_path / "requests.jsonl", requests)
+    with pytest.raises(DataError, match=r"none of 8 lines .*requests.jsonl:1: a request, not an"):
+        ingest_batch(study, [asked])
+    assert study.conn.execute("SELECT count(*) FROM judge_attempt").fetchone() == (0,)
+    assert exported(study, tmp_path) == [], "all are still out"
+    answers = write(tmp_path / "out.jsonl", [ok(request) for request in requests])
+    found = ingest_batch(study, [asked, answers])
+    assert (found.replies, len(found.problems)) == (8, 8)
+    with pytest.raises(DataError, match=r"none of 1 lines .*no custom_id"):
+        ingest_batch(study, [write(tmp_path / "other.jsonl", [{"question_id": 1}])])
+    nothing = ingest_batch(study, [write(tmp_path / "empty.jsonl", [])])
+    assert (nothing.lines, nothing.problems) == (0, [])
+
+
+def test_another_reply_to_what_is_judged_is_logged_and_changes_nothing(
+    study: Store, tmp_path: Path
+) -> None:
+    first, second, *_rest = exported(study, tmp_path)
+    cut = [{"message": {"content": "[[B]]"}, "finish_reason": "length"}]
+    lines = [ok(first, "[[A]]"), ok(first, "[[B]]"), ok(first, choices=cut), ok(second, "no tag")]
+    path = write(tmp_path / "out.jsonl", [*lines, ok(second, "[[B]]")])
+    found = ingest_batch(study, [path])
+    assert (found.replies, found.late, found.known) == (3, 2, 0)
+    assert [(p.where.line, p.warning) for p in found.problems] == [(2, True), (3, True)]
+    assert str(found.problems[0]).endswith("answered already; the first reply stands")
+    choices = dict(study.conn.execute("SELECT request, choice FROM verdict"))
+    assert choices == {first["custom_id"]: "left", second["custom_id"]: "right"}
+    assert study.conn.execute("SELECT count(*) FROM judge_attempt").fetchone() == (5,)
+    again = ingest_batch(study, [path])
+    assert (again.late, again.known, again.problems) == (0, 5, [])
