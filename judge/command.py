@@ -242,13 +242,16 @@ def export_text(found: BatchExport) -> str:
 
 def ingest_text(found: Ingested) -> str:
     """What became of a batch service's lines."""
+    refused = [problem for problem in found.problems if not problem.warning]
     lines = [
         f"{found.lines:,} lines: {found.replies:,} replies, {found.failures:,} failures,"
-        f" {found.known:,} known before, {len(found.problems):,} not taken"
+        f" {found.known:,} known before, {found.late:,} too late, {len(refused):,} not taken"
     ]
-    lines += [f"  NOT TAKEN {problem}" for problem in found.problems[:PROBLEMS_SHOWN]]
-    if len(found.problems) > PROBLEMS_SHOWN:
-        lines.append(f"  … and {len(found.problems) - PROBLEMS_SHOWN:,} more of these")
+    lines += [f"  NOT TAKEN {problem}" for problem in refused[:PROBLEMS_SHOWN]]
+    if len(refused) > PROBLEMS_SHOWN:
+        lines.append(f"  … and {len(refused) - PROBLEMS_SHOWN:,} more of these")
+    notes = [problem for problem in found.problems if problem.warning]
+    lines += [f"  note {problem}" for problem in notes[:PROBLEMS_SHOWN]]
     lines += [
         f"  the service rejects parameter {name}: {fate}" for name, fate in found.rejected.items()
     ]

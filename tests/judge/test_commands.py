@@ -169,7 +169,7 @@ def test_batch_files_out_and_in(study: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.jsonl"
     output.write_text("\n".join(map(json.dumps, answers[:-1])) + "\nbroken\n")
     shown = said("judge", "ingest-batch", study, output)
-    assert "16 lines: 15 replies, 0 failures, 0 known before, 1 not taken" in shown
+    assert "16 lines: 15 replies, 0 failures, 0 known before, 0 too late, 1 not taken" in shown
     assert "NOT TAKEN out.jsonl:16" in shown
     again = said("judge", "export-batch", study, *options, "--out", tmp_path / "b")
     assert "15 answered before, 1 in files not read back yet" in again
