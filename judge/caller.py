@@ -86,7 +86,7 @@ class Caller:
 
 def usage(most: Usage, reply: Reply) -> Usage:
     """What a call used: as told; its bound if it was sent and nothing came back."""
-    if reply.unsent or (reply.http_status or 0) >= 400:
+    if reply.free:
         return Usage()
     return Usage(
         most.prompt if reply.prompt_tokens is None else reply.prompt_tokens,
