@@ -102,15 +102,11 @@ def test_a_judge_by_model_name_alone_has_no_excess_over_the_content_blind_guess(
         guess = majority_guess(people)
         words = np.array(["a", "tie", "b"])[guess]
         by_unit = dict(
-            zip(
-                zip(people.frame["unit_id"], people.frame["turn"], strict=True), words, strict=True
-            )
+            zip(zip(people.frame["unit_id"], people.frame["turn"], strict=True), words, strict=True)
         )
         named = {"alder-birch": "a", "alder-cedar": "b", "birch-cedar": "a"}
         majority = [row(u, "judge", str(by_unit[u, t]), turn=t) for u, t in sorted(_units(rows))]
-        by_name = [
-            row(u, "judge", named[u.split(":")[1]], turn=t) for u, t in sorted(_units(rows))
-        ]
+        by_name = [row(u, "judge", named[u.split(":")[1]], turn=t) for u, t in sorted(_units(rows))]
         exact = found(rows + majority)["excess", BLIND]
         assert (exact.value, exact.low, exact.high) == (0, 0, 0)
         assert exact.reason == ""
