@@ -22,7 +22,7 @@ def test_the_share_of_repeats_with_the_same_vote() -> None:
         *twice("q0", "r0", "a", "a"),
         *twice("q1", "r0", "a", "b"),
         *twice("q2", "r1", "tie", "both_bad"),
-        *twice("q3", "r1", "b", None, status="withdrawn"),
+        *twice("q3", "r1", "b", "b", status="withdrawn"),
         row("q4", "r0", "a"),
         row("q5", "r0", "a", occurrence=2, purpose="repeat", dimension="harmlessness"),
         row("q0", "r0", "b", occurrence=3, purpose="repeat"),
@@ -54,12 +54,8 @@ def test_with_ten_raters_the_interval_is_for_others_too() -> None:
     assert found.value == pytest.approx(110 / 120)
     assert found.low is not None
     assert found.high is not None
-    assert 0.8 < found.low < 110 / 120 < found.high <= 1
-
-
-def test_repeats_are_no_votes() -> None:
-    study = made(twice("q0", "r0", "a", "b"))
-    assert len(study.votes.rows) == 1
+    assert 0.8 < found.low < 0.9
+    assert 0.93 < found.high <= 1
 
 
 def test_groups_and_simulated_raters_are_kept_apart() -> None:

@@ -73,6 +73,7 @@ def test_win_rates_of_four_sources_on_the_units_they_speak_of() -> None:
         row("3:alder-birch", "judge", None, status="timeout"),
         row("4:birch-cedar", "judge", "b"),
         row("5:alder-cedar", "judge", "a"),
+        row("6:birch-birch", "judge", "a"),
     ]
     study = made(rows)
     found = win_rate_figures(study.votes, study.verdicts, "birch", study.questions, WHO)
