@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,11 +82,14 @@ def drawn(
     found = {key: np.full(resamples, np.nan) for key in figures}
     if clusters == 0:
         return found
+    groups = _alike(figures)
     start = 0
     for chunk in cluster_weights(clusters, resamples=resamples, seed=seed):
-        for key, one in figures.items():
-            found[key][start : start + len(chunk)] = _resampled(one, chunk)
-        start += len(chunk)
+        stop = start + len(chunk)
+        for group in groups:
+            for key, values in group.resampled(chunk).items():
+                found[key][start:stop] = values
+        start = stop
     return found
 
 
@@ -195,14 +198,37 @@ def quotient(totals: FloatArray) -> FloatArray:
     return ratio(totals[..., 0], totals[..., 1])
 
 
-def _resampled(figure: Figure, weights: FloatArray) -> FloatArray:
-    """The statistic per row of weights, in pieces: wide counts must not fill the memory."""
-    width = max(1, figure.counts.shape[1])
-    step = max(1, CHUNK_CELLS // width)
-    everything = len(figure.questions) == weights.shape[1]
-    pieces = []
-    for start in range(0, len(weights), step):
-        part = weights[start : start + step]
-        chosen = part if everything else part[:, figure.questions]
-        pieces.append(figure.statistic(chosen @ figure.counts))
-    return np.concatenate(pieces)
+def _alike(figures: Mapping[Key, Figure]) -> list[_Stack[Key]]:
+    """Figures on the same questions together: reading their weights costs most."""
+    groups: dict[bytes, dict[Key, Figure]] = {}
+    for key, one in figures.items():
+        groups.setdefault(one.questions.tobytes(), {})[key] = one
+    return [_Stack(group) for group in groups.values()]
+
+
+class _Stack(Generic[Key]):
+    """Figures on the same questions, their counts side by side, each array of counts once."""
+
+    def __init__(self, figures: Mapping[Key, Figure]) -> None:
+        self._figures = figures
+        self._questions = next(iter(figures.values())).questions
+        distinct = {id(one.counts): one.counts for one in figures.values()}
+        self._counts = np.hstack(list(distinct.values()))
+        ends = np.cumsum([counts.shape[1] for counts in distinct.values()])
+        columns = {
+            name: slice(int(end) - counts.shape[1], int(end))
+            for (name, counts), end in zip(distinct.items(), ends, strict=True)
+        }
+        self._columns = {key: columns[id(one.counts)] for key, one in figures.items()}
+
+    def resampled(self, weights: FloatArray) -> dict[Key, FloatArray]:
+        """Values per row of weights, in pieces: wide counts must not fill the memory."""
+        everything = len(self._questions) == weights.shape[1]
+        chosen = weights if everything else weights[:, self._questions]
+        step = max(1, CHUNK_CELLS // max(1, self._counts.shape[1]))
+        pieces: dict[Key, list[FloatArray]] = {key: [] for key in self._figures}
+        for start in range(0, len(weights), step):
+            totals = chosen[start : start + step] @ self._counts
+            for key, one in self._figures.items():
+                pieces[key].append(one.statistic(totals[:, self._columns[key]]))
+        return {key: np.concatenate(piece) for key, piece in pieces.items()}

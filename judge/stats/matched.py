@@ -39,7 +39,6 @@ import pandas as pd
 
 from judge.agreement import (
     ALONE,
-    HUMAN_COLUMNS,
     NOT_JUDGED,
     S2,
     Votes,
@@ -132,9 +131,8 @@ def unmatched_figures(
     """The same three from all rows of each comparison, as in the paper; not matched."""
     judge = judge_human_counts(votes, verdicts, questions)
     human = human_human_counts(votes, questions)
-    skip = HUMAN_COLUMNS if setup == S2 else 0
     judge_part = _agreement_columns(judge.table, setup)
-    human_part = _agreement_columns(human.table[:, skip:], setup) / 2
+    human_part = _agreement_columns(human.table, setup) / 2
     where = f"{population}; {UNMATCHED}"
     place = np.arange(len(questions), dtype=np.int64)
     shares = {
@@ -201,7 +199,10 @@ def _units(votes: Votes, verdicts: pd.DataFrame, setup: str, questions: pd.Index
 
 
 def _agreement_columns(table: FloatArray, setup: str) -> FloatArray:
-    """(agree, rows) of the first nine columns, shape (questions, 2)."""
+    """(agree, rows) of the first nine columns, shape (questions, 2).
+
+    Pairs of votes without a tie on either side are those that remain without tie votes.
+    """
     kept = slice(None, None, 2) if setup == S2 else slice(None)
     cells = table[:, :9].reshape(-1, 3, 3)[:, kept, kept]
     return np.column_stack([np.trace(cells, axis1=1, axis2=2), cells.sum((1, 2))])
