@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from math import nan
 from typing import Any
 
+from judge.stats.binomial import LEVEL, clopper_pearson
+
 ANCHORS = 50
 """How many stored verdicts are asked for again, at most."""
-LEVEL = 0.95
 NOTICEABLE = (0.02, 0.05, 0.10, 0.20)
 """Flip rates for which the power is printed."""
 
@@ -72,22 +73,6 @@ def anchor_check(
 def power(rate: float, compared: int) -> float:
     """1 − (1 − rate)ⁿ: the chance that n comparisons show a flip if so many come out otherwise."""
     return float(1 - (1 - rate) ** compared)
-
-
-def clopper_pearson(count: int, n: int, level: float = LEVEL) -> tuple[float, float]:
-    """The exact interval of a share, 0 < `level` < 1 (Clopper and Pearson 1934).
-
-    Raises:
-        ValueError: `count` is not among 0…n, or there is nothing to count.
-    """
-    if not 0 <= count <= n or n == 0:
-        raise ValueError(f"{count} of {n}: expected a count out of one or more")
-    from scipy.stats import beta
-
-    tail = (1 - level) / 2
-    low = 0.0 if count == 0 else float(beta.ppf(tail, count, n - count + 1))
-    high = 1.0 if count == n else float(beta.ppf(1 - tail, count + 1, n - count))
-    return low, high
 
 
 def anchor_words(found: AnchorCheck) -> str:

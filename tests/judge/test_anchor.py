@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.store import Store
-from judge.anchor import anchor_check, clopper_pearson, power
+from judge.anchor import anchor_check, power
 from judge.modes import Mode
 from judge.prices import Price
 from judge.runner import run
+from judge.stats.binomial import clopper_pearson
 from judge.store import VerdictStore
 from judge.table import tidy
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion

@@ -1,0 +1,60 @@
+"""Shares of independent items: the exact interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from judge.estimate import Estimate
+
+LEVEL = 0.95
+METHOD = "exact (Clopper–Pearson), items independent"
+
+
+def clopper_pearson(count: int, n: int, level: float = LEVEL) -> tuple[float, float]:
+    """The exact interval of a share, 0 < `level` < 1: covers at least `level`, often more.
+
+    0 of n gives 0 to 1 − ((1 − level) / 2)^(1/n), n of n its mirror image.
+
+    Source: C. J. Clopper and E. S. Pearson, Biometrika 26 (1934) 404–413,
+    https://doi.org/10.1093/biomet/26.4.404
+
+    Raises:
+        ValueError: `count` is not among 0…n, or there is nothing to count.
+    """
+    if not 0 <= count <= n or n == 0:
+        raise ValueError(f"{count} of {n}: expected a count out of one or more")
+    from scipy.stats import beta
+
+    tail = (1 - level) / 2
+    low = 0.0 if count == 0 else float(beta.ppf(tail, count, n - count + 1))
+    high = 1.0 if count == n else float(beta.ppf(1 - tail, count + 1, n - count))
+    return low, high
+
+
+def exact_share(
+    name: str,
+    count: int,
+    n: int,
+    population: str,
+    undefined: str,
+    *,
+    level: float = LEVEL,
+    excluded: Mapping[str, int] | None = None,
+) -> Estimate:
+    """A share with its exact interval; without items undefined, for the reason given."""
+    low, high = clopper_pearson(count, n, level) if n else (None, None)
+    return Estimate(
+        name=name,
+        value=count / n if n else None,
+        reason="" if n else undefined,
+        population=population,
+        n=n,
+        clusters=n,
+        low=low,
+        high=high,
+        level=level,
+        method=METHOD if n else "",
+        excluded=excluded or {},
+        numerator=count,
+        denominator=n,
+    )

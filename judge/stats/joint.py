@@ -1,0 +1,234 @@
+"""Figures from one joint cluster bootstrap: functions of counts that add up over questions.
+
+A :class:`Figure` is a statistic with its counts per question. All figures that go through
+:func:`estimates` together see the same resampled questions, so a difference of two shares is
+simply a figure with the columns of both. With the same questions and seed the resamples are
+also those of the agreement report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judge.coefficients import FloatArray, ratio
+from judge.estimate import Estimate
+from judge.intervals import CHUNK_CELLS, cluster_weights, percentile_interval
+
+IntArray: TypeAlias = NDArray[np.int64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+Key = TypeVar("Key", bound=Hashable)
+
+Statistic: TypeAlias = Callable[[FloatArray], FloatArray]
+"""Column totals, shape (..., columns), to values of shape (...); nan is undefined."""
+
+IDENTICAL = "exact: the two judgments are the same on every row"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One statistic, before its value and interval are computed."""
+
+    name: str
+    questions: IntArray
+    """Indices of the questions that contribute, ascending; shape (questions,)."""
+    counts: FloatArray
+    """Shape (questions, columns)."""
+    statistic: Statistic
+    population: str
+    n: int
+    """Rows."""
+    undefined: str
+    """Why there is no value, should there be none."""
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    numerator: int | None = None
+    denominator: int | None = None
+    identical: bool = False
+    """A difference of two judgments that are equal row by row: 0 in any sample."""
+
+    def value(self) -> float | None:
+        """The point value; None is undefined."""
+        found = float(self.statistic(self.counts.sum(0)))
+        return None if np.isnan(found) else found
+
+
+def estimates(
+    figures: Mapping[Key, Figure], clusters: int, *, level: float, resamples: int, seed: int
+) -> dict[Key, Estimate]:
+    """Values with percentile intervals, all from the same resampled questions.
+
+    Args:
+        figures: any number of them.
+        clusters: questions in all: the indices of every figure are below it.
+        level: confidence level, in (0, 1).
+        resamples: how many, ≥ 1.
+        seed: same seed and counts, same intervals.
+    """
+    draws = drawn(figures, clusters, resamples=resamples, seed=seed)
+    return {key: estimate(one, draws[key], level=level) for key, one in figures.items()}
+
+
+def drawn(
+    figures: Mapping[Key, Figure], clusters: int, *, resamples: int, seed: int
+) -> dict[Key, FloatArray]:
+    """The value of every figure in every resample of the questions, each of shape (resamples,).
+
+    Undefined is nan; so is everything where there is no question at all.
+    """
+    found = {key: np.full(resamples, np.nan) for key in figures}
+    if clusters == 0:
+        return found
+    groups = _alike(figures)
+    start = 0
+    for chunk in cluster_weights(clusters, resamples=resamples, seed=seed):
+        stop = start + len(chunk)
+        for group in groups:
+            for key, values in group.resampled(chunk).items():
+                found[key][start:stop] = values
+        start = stop
+    return found
+
+
+def estimate(figure: Figure, draws: FloatArray, *, level: float) -> Estimate:
+    """One figure's value with the interval that its draws, shape (resamples,), give."""
+    value = figure.value()
+    made = Estimate(
+        name=figure.name,
+        value=value,
+        reason="" if value is not None else figure.undefined,
+        population=figure.population,
+        n=figure.n,
+        clusters=len(figure.questions),
+        level=level,
+        excluded=figure.excluded,
+        numerator=figure.numerator,
+        denominator=figure.denominator,
+    )
+    if value is None:
+        return made
+    if figure.identical:
+        return replace(made, low=0.0, high=0.0, method=IDENTICAL)
+    interval = percentile_interval(draws, clusters=len(figure.questions), level=level)
+    return replace(
+        made,
+        low=interval.low,
+        high=interval.high,
+        method=interval.method,
+        reason=interval.reason,
+    )
+
+
+def share(
+    name: str,
+    top: FloatArray,
+    bottom: FloatArray,
+    question: IntArray,
+    population: str,
+    undefined: str,
+    excluded: Mapping[str, int] | None = None,
+    *,
+    n: int | None = None,
+) -> Figure:
+    """Σ top / Σ bottom over rows: a share, or a weighted mean.
+
+    Args:
+        name: of the statistic.
+        top: shape (rows,), the hits, or their weights.
+        bottom: shape (rows,), 1 per row, or its weight.
+        question: index of each row's question, shape (rows,).
+        population: whose judgments about what, in words.
+        undefined: why there is no value when `bottom` comes to 0.
+        excluded: what is not in the figure, by reason.
+        n: how many rows, where `top` and `bottom` are sums of several already.
+    """
+    columns = np.column_stack([top, bottom]).astype(np.float64)
+    questions, counts = summed(columns, question)
+    hits, total = float(columns[:, 0].sum()), float(columns[:, 1].sum())
+    whole = hits.is_integer() and total.is_integer()
+    return Figure(
+        name,
+        questions,
+        counts,
+        quotient,
+        population,
+        n=len(columns) if n is None else n,
+        undefined=undefined,
+        excluded=excluded or {},
+        numerator=int(hits) if whole else None,
+        denominator=int(total) if whole else None,
+    )
+
+
+def difference(
+    name: str,
+    first: FloatArray,
+    second: FloatArray,
+    bottom: FloatArray,
+    question: IntArray,
+    population: str,
+    undefined: str,
+    excluded: Mapping[str, int] | None = None,
+    *,
+    n: int | None = None,
+) -> Figure:
+    """(Σ first − Σ second) / Σ bottom: two shares of the same rows, subtracted.
+
+    Above 0 the first is larger, 0 they are equal. Arguments as in :func:`share`.
+    """
+    gap = first - second
+    made = share(name, gap, bottom, question, population, undefined, excluded, n=n)
+    equal = bool(len(first)) and bool(np.array_equal(first, second))
+    return replace(made, numerator=None, denominator=None, identical=equal)
+
+
+def summed(columns: FloatArray, question: IntArray) -> tuple[IntArray, FloatArray]:
+    """Rows of shape (rows, columns) added up by question: (indices, counts) of those that occur."""
+    used = (columns != 0).any(1)
+    questions, place = np.unique(question[used], return_inverse=True)
+    added = [np.bincount(place, column, minlength=len(questions)) for column in columns[used].T]
+    return questions.astype(np.int64), np.column_stack(added)
+
+
+def quotient(totals: FloatArray) -> FloatArray:
+    """First column / second; shape (..., 2) → (...)."""
+    return ratio(totals[..., 0], totals[..., 1])
+
+
+def _alike(figures: Mapping[Key, Figure]) -> list[_Stack[Key]]:
+    """Figures on the same questions together: reading their weights costs most."""
+    groups: dict[bytes, dict[Key, Figure]] = {}
+    for key, one in figures.items():
+        groups.setdefault(one.questions.tobytes(), {})[key] = one
+    return [_Stack(group) for group in groups.values()]
+
+
+class _Stack(Generic[Key]):
+    """Figures on the same questions, their counts side by side, each array of counts once."""
+
+    def __init__(self, figures: Mapping[Key, Figure]) -> None:
+        self._figures = figures
+        self._questions = next(iter(figures.values())).questions
+        distinct = {id(one.counts): one.counts for one in figures.values()}
+        self._counts = np.hstack(list(distinct.values()))
+        ends = np.cumsum([counts.shape[1] for counts in distinct.values()])
+        columns = {
+            name: slice(int(end) - counts.shape[1], int(end))
+            for (name, counts), end in zip(distinct.items(), ends, strict=True)
+        }
+        self._columns = {key: columns[id(one.counts)] for key, one in figures.items()}
+
+    def resampled(self, weights: FloatArray) -> dict[Key, FloatArray]:
+        """Values per row of weights, in pieces: wide counts must not fill the memory."""
+        everything = len(self._questions) == weights.shape[1]
+        chosen = weights if everything else weights[:, self._questions]
+        step = max(1, CHUNK_CELLS // max(1, self._counts.shape[1]))
+        pieces: dict[Key, list[FloatArray]] = {key: [] for key in self._figures}
+        for start in range(0, len(weights), step):
+            totals = chosen[start : start + step] @ self._counts
+            for key, one in self._figures.items():
+                pieces[key].append(one.statistic(totals[:, self._columns[key]]))
+        return {key: np.concatenate(piece) for key, piece in pieces.items()}
