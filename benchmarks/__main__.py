@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 
-from benchmarks import click_to_next, judge_engine, judge_resume, startup, vote_throughput
+from benchmarks import (
+    click_to_next,
+    judge_engine,
+    judge_resume,
+    rankings,
+    startup,
+    vote_throughput,
+)
 
 
 def main() -> None:
     """Print the table."""
     print(f"load average before: {os.getloadavg()}, cores: {os.cpu_count()}\n")
     print("| what | figure | |\n|---|---|---|")
-    for module in (startup, vote_throughput, judge_engine, judge_resume, click_to_next):
+    for module in (startup, rankings, vote_throughput, judge_engine, judge_resume, click_to_next):
         for row in module.main():
             print(row, flush=True)
     print(f"\nload average after: {os.getloadavg()}")
