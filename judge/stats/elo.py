@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from judge.coefficients import FloatArray
 
-MOST_VERDICTS = 50_000
+MOST_VERDICTS = 20_000
 """Of more verdicts each shuffle plays its first so many: Elo has long forgotten the start."""
 
 
@@ -86,8 +86,8 @@ def elo(
     games = np.array([(place[a], place[b]) for a, b, _ in rows], dtype=np.int64)
     played = min(len(rows), MOST_VERDICTS)
     rng = np.random.default_rng(seed)
-    orders = np.stack([rng.permutation(len(rows))[:played] for _ in range(chosen.shuffles)])
-    ratings = play(games, np.array([s for _, _, s in rows]), orders, len(models), chosen)
+    drawn = [rng.choice(len(rows), played, replace=False) for _ in range(chosen.shuffles)]
+    ratings = play(games, np.array([s for _, _, s in rows]), np.stack(drawn), len(models), chosen)
     low, median, high = np.quantile(ratings, [0.025, 0.5, 0.975], axis=0)
     counts = np.bincount(games.ravel(), minlength=len(models))
     method = _words(chosen, played, len(rows))

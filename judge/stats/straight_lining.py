@@ -29,7 +29,9 @@ SHUFFLES = 4_000
 """The most orders tried; the smallest p is then 1 / 4,001."""
 ENOUGH = 20
 """Orders with a run as long after which p is known well enough to stop."""
-BATCH = 100
+BATCH = 50
+CELLS = 1_000_000
+"""Votes shuffled at one time, over the orders of a batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +73,15 @@ def _p(
 ) -> float:
     """Orders are drawn until enough of them have a run as long, or `SHUFFLES` were tried."""
     as_long = tried = 0
+    size = max(1, min(BATCH, CELLS // len(code)))
     while tried < SHUFFLES:
-        keys = rng.random((BATCH, block[-1] + 1))[:, block]
+        keys = rng.random((size, block[-1] + 1))[:, block]
         shuffled = code[np.argsort(keys, axis=1, kind="stable")]
         hits = np.cumsum(_running(shuffled).max(1) >= observed)
         if as_long + hits[-1] >= ENOUGH:
             last = int(np.searchsorted(hits, ENOUGH - as_long))
             return ENOUGH / (tried + last + 1)
-        as_long, tried = as_long + int(hits[-1]), tried + BATCH
+        as_long, tried = as_long + int(hits[-1]), tried + size
     return (as_long + 1) / (tried + 1)
 
 
