@@ -9,6 +9,7 @@ from benchmarks import (
     judge_beside,
     judge_engine,
     judge_resume,
+    rankings,
     startup,
     vote_throughput,
 )
@@ -25,6 +26,7 @@ def main() -> None:
         judge_resume,
         click_to_next,
         judge_beside,
+        rankings,
     ):
         for row in module.main():
             print(row, flush=True)

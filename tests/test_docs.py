@@ -37,7 +37,7 @@ def test_the_map_names_every_module_of_both_packages() -> None:
     missing = [
         f"{package}/{module.name}"
         for package in ("annotate", "judge")
-        for module in (ROOT / package).glob("*.py")
+        for module in (ROOT / package).rglob("*.py")
         if module.name != "__init__.py" and module.name not in readme
     ]
     assert not missing, f"the README's map does not name {missing}"
