@@ -96,13 +96,14 @@ def test_a_dead_endpoint_exits_3_and_is_named(study: Path) -> None:
     assert f"{NOWHERE}: no connection" in result.stderr
 
 
-def test_only_unusable_replies_are_no_failure_of_the_run(study: Path) -> None:
-    """The endpoint has answered, and was paid: what it said is shown, with exit code 0."""
+def test_a_run_of_only_unusable_replies_says_what_came_and_exits_3(study: Path) -> None:
+    """The endpoint has answered, and was paid: what it said is shown; but nothing can be used."""
     with FakeEndpoint(say("hm")) as endpoint:
         result = judge(study, endpoint.base_url)
-    assert result.exit_code == 0
+    assert result.exit_code == 3
     assert "verdicts: 3 incomplete:unparseable" in result.stdout
     assert "failed on overall: 3 of 3 (100.0 %): 3 unparseable" in result.stdout
+    assert "no reply of run" in result.stderr
 
 
 def test_a_missing_turn_exits_3_before_the_first_call(tmp_path: Path) -> None:
