@@ -76,6 +76,16 @@ def test_an_attempt_to_be_repeated_leaves_the_request_unanswered(study: Store) -
     assert verdicts.counts(run.id) == {"pending": 1, "timeout": 1}
 
 
+@pytest.mark.parametrize("later", ["[[B]]", "no tag"])
+def test_a_usable_verdict_stands_whatever_comes_later(study: Store, later: str) -> None:
+    verdicts, run, (ab, ba) = planned(study)
+    for request in (ab, ba):
+        verdicts.record_attempt(run.id, request.key, said("[[C]]"), final=True)
+    verdicts.record_attempt(run.id, ab.key, said(later), final=True)
+    assert pair_verdicts(study) == [("ok", "tie", "")]
+    assert study.conn.execute("SELECT count(*) FROM judge_attempt").fetchone() == (3,)
+
+
 def test_a_later_run_takes_over_verdicts_when_it_registers(study: Store) -> None:
     verdicts, run, (ab, ba) = planned(study)
     for request in (ab, ba):
