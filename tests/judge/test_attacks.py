@@ -99,6 +99,9 @@ def test_a_limit_counts_answers(study: Study) -> None:
     with FakeEndpoint(longest) as endpoint:
         one = attack(study, settings(endpoint.base_url, limit=1), ["filled"])
         both = attack(study, settings(endpoint.base_url, limit=2), ["filled"])
+        other = attack(study, settings(endpoint.base_url, limit=1, temperature=0.5), ["filled"])
+    assert other.summary.calls == 4, "another judge is asked about its own pairs only"
+    assert other.results == (AttackResult("filled", fooled=2),)
     assert (one.summary.calls, both.summary.calls) == (4, 4)
     assert both.results == (AttackResult("filled", fooled=4),)
 
