@@ -71,7 +71,11 @@ def test_the_wheel_holds_two_packages_and_the_sample(wheel: list[str]) -> None:
 
 def test_the_wheel_holds_no_study_test_or_cache(wheel: list[str]) -> None:
     assert [
-        n for n in wheel if n.endswith((".sqlite", ".pyc", ".lock", "-wal")) or "test" in n
+        name
+        for name in wheel
+        if name.endswith((".sqlite", ".pyc", ".lock", "-wal"))
+        or "tests/" in name
+        or name.rpartition("/")[2].startswith(("test_", "conftest"))
     ] == []
 
 
