@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -217,7 +218,16 @@ def test_one_client_with_as_many_connections_as_calls_at_once(
 
     monkeypatch.setattr(openai.AsyncOpenAI, "__init__", counted)
     store = make_study(tmp_path, 180)
-    with FakeEndpoint(say("[[A]]", delay=0.6)) as endpoint:
+    everyone = threading.Event()
+
+    def held(_body: Body, _number: int) -> Scripted:
+        """No reply before as many calls as allowed are open, however slow the machine is."""
+        if endpoint.most_at_once >= 120:
+            everyone.set()
+        everyone.wait(8)
+        return completion("[[A]]")
+
+    with FakeEndpoint(held) as endpoint:
         slow = settings(endpoint.base_url, concurrency=120, timeout_seconds=30.0)
         summary = run(store, slow)
         assert endpoint.most_at_once == 120, "the default pool of the transport holds 100"
