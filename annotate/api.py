@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from . import seats
 from .errors import EvenhandError, NotInvited, RatingError, StoreError
-from .records import Choice
+from .records import Choice, whole_text
 from .room import Have, RatingRoom
 from .seats import Rater
 from .store import Store
@@ -51,7 +51,7 @@ def _whole(value: object) -> object:
     """A text box that cuts an emoji at its limit sends half of one: kept as U+FFFD."""
     if not isinstance(value, str):
         return value
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole_text(value)
 
 
 Text = Annotated[str, BeforeValidator(_whole)]

@@ -11,16 +11,16 @@ import hashlib
 import sqlite3
 import uuid
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
 from . import ballots, library
+from .batches import in_batches
 from .errors import DataError, UsageError
 from .library import Added
-from .readers import Found, Problem, Source, Where, sources
+from .readers import Problem, Source, Where, sources
 from .readers.detect import JUDGMENTS
 from .records import (
     INLINE,
@@ -157,7 +157,7 @@ def _import_file(
     answers = _AnswerSets(every_pair=source.kind == "model answers")
     labels = _Labels(store, verdicts, account, dimensions)
     done = 0
-    for batch in _batches(source.reader(source.path, source.name, source.benchmark)):
+    for batch in in_batches(source.reader(source.path, source.name, source.benchmark), BATCH):
         with store.write() as conn:
             for item in batch:
                 if isinstance(item, Problem):
@@ -177,11 +177,6 @@ def _import_file(
         progress(source.name, done)
     answers.store(store, account)
     _remember(store, source, account, account.added - before)
-
-
-def _batches(items: Iterator[Found | Problem]) -> Iterator[list[Found | Problem]]:
-    while batch := list(islice(items, BATCH)):
-        yield batch
 
 
 def _add_plain(

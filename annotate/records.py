@@ -345,6 +345,11 @@ class Grade:
             raise ValueError(f"grade {self.grade} with status {self.status}: only ok has one")
 
 
+def whole_text(text: str) -> str:
+    """The text with each half of a surrogate pair as U+FFFD: no file, page or SQLite takes one."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def canonical_json(value: object) -> str:
     """JSON with sorted keys and no spaces: the form that every hash is taken over."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

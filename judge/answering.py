@@ -17,6 +17,7 @@ from annotate.records import (
     assistant_turns,
     canonical_json,
     has_golden_context,
+    whole_text,
 )
 from annotate.store import now
 
@@ -276,10 +277,7 @@ def has_text(conn: sqlite3.Connection, key: str) -> bool:
 
 def put_generation(conn: sqlite3.Connection, key: str, attempt: int | None, said: Spoken) -> None:
     """Write or replace what a request has brought."""
-    text = said.text
-    if text is not None:
-        # Half of a surrogate pair, which SQLite refuses, becomes U+FFFD.
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    text = None if said.text is None else whole_text(said.text)
     conn.execute(
         "INSERT INTO generation (request, attempt, status, text, detail) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (request) DO UPDATE SET attempt = excluded.attempt,"

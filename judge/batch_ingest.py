@@ -10,10 +10,10 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from annotate.batches import in_batches
 from annotate.errors import DataError, UsageError
 from annotate.readers import Problem, Where
 from annotate.records import Status
@@ -64,7 +64,7 @@ def ingest_batch(store: Store, files: Sequence[Path]) -> Ingested:
     verdicts, found = VerdictStore(store), Ingested()
     touched: set[str] = set()
     for path in files:
-        for batch in _batches(_lines(path, found)):
+        for batch in in_batches(_lines(path, found), BATCH):
             with store.write() as conn:
                 for where, key, reply in batch:
                     run_id = _run_of(conn, key)
@@ -244,10 +244,3 @@ def _judged(conn: sqlite3.Connection, key: str) -> bool:
 
 def _unknown(key: str) -> str:
     return f"{key[:80]!r} is no request of this study; was the file made from another one?"
-
-
-def _batches(
-    items: Iterator[tuple[Where, str, Reply]],
-) -> Iterator[list[tuple[Where, str, Reply]]]:
-    while batch := list(islice(items, BATCH)):
-        yield batch

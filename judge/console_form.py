@@ -14,6 +14,7 @@ from typing import Any, cast, get_args
 from urllib.parse import urlsplit
 
 from annotate.errors import UsageError
+from annotate.records import whole_text
 from annotate.study import JudgeSection, Settings, Study
 
 from .calling import CallOptions
@@ -199,8 +200,7 @@ def _text(name: str, value: object) -> str:
     text = "" if value is None else value
     if not isinstance(text, str) or len(text) > TEXT_LIMIT:
         raise UsageError(f"{name}: not a text of at most {TEXT_LIMIT} characters")
-    # Half of a surrogate pair, which SQLite refuses, becomes U+FFFD.
-    return text.strip().encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole_text(text.strip())
 
 
 def _number(name: str, given: Mapping[str, Any]) -> float | None:

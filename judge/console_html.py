@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from annotate.records import whole_text
+
 
 def text(value: object) -> str:
     """Any value as text of a page: nothing in it is markup, and all of it can be sent.
 
     What a page cannot hold (NUL, half of a surrogate pair) becomes U+FFFD.
     """
-    whole = str(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return escape(whole).replace("\0", "\ufffd")
+    return escape(whole_text(str(value))).replace("\0", "\ufffd")
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

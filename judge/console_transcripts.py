@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from annotate.display import plain_needed, render_prompt, render_turn
 from annotate.errors import UsageError
 from annotate.library import StoredAnswer, StoredPair
-from annotate.records import Answer, Layer, Order, Status, Subject, Turn
+from annotate.records import Answer, Layer, Order, Status, Subject, Turn, whole_text
 from annotate.store import Store
 from annotate.study import ProtocolSection
 
@@ -161,10 +161,10 @@ def _turn(place: Place, number: int, asked: Turn, answers: Sequence[Answer], pla
         reply = render_turn(turns[number - 1] if number <= len(turns) else (), plain=plain)
         boxes.append(
             f'<div class="t-answer"><h4>{text(name)}</h4><div class="t-scroll c-text" tabindex="0"'
-            f' role="region" aria-label="Answer of {text(name)}">{_sendable(reply)}</div></div>'
+            f' role="region" aria-label="Answer of {text(name)}">{whole_text(reply)}</div></div>'
         )
     return (
-        f'<div class="t-prompt c-text">{_sendable(prompt)}</div>'
+        f'<div class="t-prompt c-text">{whole_text(prompt)}</div>'
         f'<div class="t-answers t-{len(boxes)}">{"".join(boxes)}</div>'
     )
 
@@ -212,8 +212,3 @@ def _vote(words: Words, place: Place, vote: ShownVote) -> str:
         about.append("asked again")
     line = " · ".join(part for part in about if part)
     return f"<b>{text(value)}</b><small>{text(line)}</small>{comment}"
-
-
-def _sendable(html: str) -> str:
-    """Rendered HTML without halves of surrogate pairs, which cannot be sent."""
-    return html.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from annotate.records import Choice, Order, Outcome, Status
+from annotate.records import Choice, Order, Outcome, Status, whole_text
 
 from .runs import Run
 from .verdicts import Verdict
@@ -137,7 +137,7 @@ def _said(call: Call | None) -> str:
     if not isinstance(content, str):
         return ""
     # Half of a surrogate pair is valid JSON but no text: no reader would take the line.
-    return content.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole_text(content)
 
 
 def _time(run: Run, calls: Iterable[Call]) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from annotate.records import Choice, Order, Status, Subject, canonical_json
+from annotate.records import Choice, Order, Status, Subject, canonical_json, whole_text
 
 from .parse import PARSER_VERSION, Parsed, parse_call
 from .replies import Reply
@@ -208,7 +208,5 @@ def _standing(conn: sqlite3.Connection, key: str) -> str | None:
 
 
 def _text(value: str | None) -> str | None:
-    """An endpoint's own words; half of a surrogate pair, which SQLite refuses, becomes U+FFFD."""
-    if value is None:
-        return None
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    """An endpoint's own words, as SQLite takes them."""
+    return None if value is None else whole_text(value)

@@ -7,10 +7,10 @@ committed here stands. Merging the same copy twice adds nothing.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
+from annotate.batches import in_batches
 from annotate.errors import UsageError
 from annotate.store import Store
 
@@ -111,7 +111,7 @@ def _requests(store: Store, other: Store, run: Run, merged: Merged) -> None:
         " UNION SELECT request FROM judge_attempt WHERE run = ?1) ORDER BY r.rowid",
         (run.id,),
     )
-    for batch in _batches(rows):
+    for batch in in_batches(rows, BATCH):
         with store.write() as conn:
             for row in batch:
                 merged.requests += conn.execute(
@@ -129,7 +129,7 @@ def _items(store: Store, other: Store, run: Run, run_id: str, merged: Merged) ->
         " FROM judge_item WHERE run = ? ORDER BY id",
         (run.id,),
     )
-    for batch in _batches(rows):
+    for batch in in_batches(rows, BATCH):
         with store.write() as conn:
             for row in batch:
                 subject, pair, answer = row[:3]
@@ -161,7 +161,7 @@ def _attempts(store: Store, other: Store, run: Run, run_id: str, merged: Merged)
     rows = other.conn.execute(
         f"SELECT id, request, {_ATTEMPT} FROM judge_attempt WHERE run = ? ORDER BY id", (run.id,)
     )
-    for batch in _batches(rows):
+    for batch in in_batches(rows, BATCH):
         with store.write() as conn:
             for attempt, request, *call in batch:
                 ours = _attempt(conn, run_id, request, call, merged)
@@ -192,7 +192,7 @@ def _attempt(
 
 def _verdicts(store: Store, standing: Standing, merged: Merged) -> None:
     """Derive a verdict from each of their standing calls, unless a reply of ours stands."""
-    for batch in _batches(iter(standing.items())):
+    for batch in in_batches(iter(standing.items()), BATCH):
         with store.write() as conn:
             for request, (attempt, status, raw, error) in batch:
                 parsed = parsed_of(conn, request, call_status(status), raw, error)
@@ -209,7 +209,7 @@ def _generations(store: Store, other: Store, run: Run, run_id: str, merged: Merg
     rows = other.conn.execute(
         "SELECT question, turn, request FROM generation_item WHERE run = ? ORDER BY id", (run.id,)
     )
-    for batch in _batches(rows):
+    for batch in in_batches(rows, BATCH):
         with store.write() as conn:
             for question, turn, request in batch:
                 if not conn.execute("SELECT 1 FROM question WHERE id = ?", (question,)).fetchone():
@@ -224,7 +224,7 @@ def _generations(store: Store, other: Store, run: Run, run_id: str, merged: Merg
 
 def _texts(store: Store, standing: Standing, merged: Merged) -> None:
     """The texts of their standing calls, unless one of ours stands."""
-    for batch in _batches(iter(standing.items())):
+    for batch in in_batches(iter(standing.items()), BATCH):
         with store.write() as conn:
             for request, (attempt, status, raw, error) in batch:
                 said = said_by(call_status(status), raw, error)
@@ -250,14 +250,3 @@ def _whole(ours: VerdictStore, run_id: str, merged: Merged) -> None:
 
 def _stored(store: Store) -> int:
     return int(store.conn.execute("SELECT count(*) FROM answer").fetchone()[0])
-
-
-def _batches(rows: Iterator[Any] | sqlite3.Cursor) -> Iterator[list[Any]]:
-    batch: list[Any] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch

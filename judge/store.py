@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from annotate.batches import in_batches
 from annotate.records import Status, canonical_json
 from annotate.store import now
 
@@ -109,7 +110,7 @@ class VerdictStore(RunStore):
 
     def pending(self, keys: Sequence[str]) -> Iterator[list[Pending]]:
         """Requests with their bodies, in the order of `keys`, a piece at a time."""
-        for piece in _pieces(keys, PIECE):
+        for piece in in_batches(keys, PIECE):
             rows = self.store.conn.execute(
                 "SELECT r.key, r.body, coalesce(v.status = 'truncated', 0) FROM judge_request r"
                 f" LEFT JOIN verdict v ON v.request = r.key WHERE r.key IN ({_marks(piece)})",
@@ -128,7 +129,7 @@ class VerdictStore(RunStore):
     def answered(self, keys: Sequence[str], *, retry_failed: bool = False) -> set[str]:
         """Which of these requests need no call, whoever asked them."""
         found: set[str] = set()
-        for piece in _pieces(keys, 500):
+        for piece in in_batches(keys, 500):
             rows = self.store.conn.execute(
                 f"SELECT v.request FROM verdict v WHERE v.request IN ({_marks(piece)})"
                 f" AND NOT {_open(retry_failed)}",
@@ -145,7 +146,7 @@ class VerdictStore(RunStore):
     def skip(self, keys: Sequence[str]) -> None:
         """Give those of these requests that were never asked the status `skipped_budget`."""
         parsed = Parsed(Status.SKIPPED_BUDGET, detail="a cap of this run")
-        for piece in _pieces(keys, 500):
+        for piece in in_batches(keys, 500):
             with self.store.write() as conn:
                 rows = conn.execute(
                     "SELECT r.key FROM judge_request r LEFT JOIN verdict v ON v.request = r.key"
@@ -178,7 +179,7 @@ class VerdictStore(RunStore):
         changed = 0
         with self.store.write() as conn:
             keys = [row[0] for row in conn.execute("SELECT request FROM verdict ORDER BY request")]
-            for piece in _pieces(keys, PIECE):
+            for piece in in_batches(keys, PIECE):
                 rows = conn.execute(
                     "SELECT v.request, v.attempt, v.status, v.choice, v.grade, v.harm, a.status,"
                     " a.raw, a.error_class FROM verdict v JOIN judge_attempt a ON a.id = v.attempt"
@@ -258,11 +259,6 @@ def _open(retry_failed: bool) -> str:
 def _plain(offered: Any) -> Any:
     """What was offered as JSON takes it."""
     return offered if isinstance(offered, dict) else list(offered)
-
-
-def _pieces(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    for start in range(0, len(ids), size):
-        yield ids[start : start + size]
 
 
 def _marks(values: Sequence[str]) -> str:

@@ -23,6 +23,7 @@ from judge.agreement import (
     judge_human_counts,
 )
 from judge.coefficients import FloatArray
+from judge.stats.rows import question_index
 
 HUMAN_HUMAN = "human-human"
 JUDGE_HUMAN = "judge-human"
@@ -110,7 +111,7 @@ def of_block(votes: Votes, verdicts: Mapping[str, pd.DataFrame]) -> list[View]:
     Turns ≥ 1 together first when there are several, then each, then the whole dialogue
     (turn 0), which is never pooled with turns. `verdicts` is by judge.
     """
-    clusters = pd.Index(sorted(set(votes.rows["cluster"]), key=_natural), dtype=object)
+    clusters = question_index(votes.rows["cluster"])
     parts = [(turn, _on_turn(votes, turn)) for turn in _turns(votes)]
     views = []
     for turn, part in parts:
@@ -134,12 +135,6 @@ def turn_words(turn: int | None) -> str:
     if turn is None:
         return "all turns"
     return f"turn {turn}" if turn else "whole dialogue"
-
-
-def _natural(cluster: str) -> tuple[str, int, str]:
-    """Question 9 before question 10: the order that a reader would resample in by hand."""
-    benchmark, question = cluster.split("\x1f", 1)
-    return benchmark, int(question) if question.isdecimal() else -1, question
 
 
 def _turns(votes: Votes) -> list[int | None]:
