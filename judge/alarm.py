@@ -8,6 +8,8 @@ from .call_settings import CallSettings
 from .replies import Next, Reply, advice
 from .tally import Tally
 
+ERROR_SHOWN = 200
+"""Characters of an error that a message repeats."""
 DEAD_AFTER = 5
 """Connection errors in a row, with no response ever, after which an endpoint is dead."""
 
@@ -53,6 +55,7 @@ def useless(settings: CallSettings, tally: Tally) -> ServiceError | None:
         return None
     failed = ", ".join(f"{name} {count}" for name, count in sorted(tally.failed.items()))
     return ServiceError(
-        f"{settings.endpoint_name}: all {tally.calls} calls failed ({failed}); no verdict was"
-        " made; see the stored errors, correct the settings and run the same command again"
+        f"{settings.endpoint_name}: all {tally.calls} calls failed (requests: {failed}); no verdict"
+        f" was made; the last one said: {tally.last_error[:ERROR_SHOWN] or 'nothing'}; correct the"
+        " settings and run the same command again"
     )

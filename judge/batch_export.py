@@ -82,7 +82,7 @@ def _lines(
     """(key, line) of every request, as this endpoint takes it."""
     for piece in verdicts.pending(keys):
         for item in piece:
-            yield item.key, json.dumps(_line(item, parameters), ensure_ascii=False) + "\n"
+            yield item.key, json.dumps(_line(item, parameters)) + "\n"
 
 
 def _line(item: Pending, parameters: Parameters) -> dict[str, object]:

@@ -73,7 +73,10 @@ def ingest_batch(store: Store, files: Sequence[Path]) -> Ingested:
                         continue
                     touched.add(run_id)
                     _take(verdicts, conn, run_id, where, key, reply, found)
-    if len([problem for problem in found.problems if not problem.warning]) == found.lines > 0:
+    if not found.lines:
+        names = ", ".join(path.name for path in files)
+        raise DataError(f"{names}: no line in it; give the output and error files of the service")
+    if len([problem for problem in found.problems if not problem.warning]) == found.lines:
         shown = "; ".join(map(str, found.problems[:PROBLEMS_SHOWN]))
         raise DataError(
             f"none of {found.lines:,} lines is an answer to a request of this study: {shown};"

@@ -185,7 +185,7 @@ def _write(path: Path, lines: Iterator[Line]) -> Written:
         path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("w", encoding="utf-8") as file:
             for line in lines:
-                file.write(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
+                file.write(json.dumps(line, allow_nan=False) + "\n")
                 rows += 1
                 failed += ERROR in (line.get("g1_winner"), line.get("g2_winner"))
                 failed += "status" in line

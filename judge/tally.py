@@ -56,6 +56,8 @@ class Tally:
     completion_tokens: int = 0
     tokens_unknown: int = 0
     failed: dict[str, int] = field(default_factory=dict)
+    last_error: str = ""
+    """What the newest call without a reply said."""
 
     def plan(self, planned: int, cached: int) -> None:
         """So many requests are planned, and so many of them need no call."""
@@ -70,7 +72,9 @@ class Tally:
         self.completion_tokens += reply.completion_tokens or 0
         if reply.status not in (Status.API_ERROR, Status.TIMEOUT):
             self.replies += 1
-        elif reply.next is Next.GIVE_UP:
+        else:
+            self.last_error = reply.error_text or ""
+        if reply.next is Next.GIVE_UP:
             self.rejected += 1
 
     def end(self, ending: Ending) -> None:

@@ -325,8 +325,6 @@ def test_the_file_of_requests_is_not_taken_for_answers(study: Store, tmp_path: P
     assert (found.replies, len(found.problems)) == (8, 8)
     with pytest.raises(DataError, match=r"none of 1 lines .*no custom_id"):
         ingest_batch(study, [write(tmp_path / "other.jsonl", [{"question_id": 1}])])
-    nothing = ingest_batch(study, [write(tmp_path / "empty.jsonl", [])])
-    assert (nothing.lines, nothing.problems) == (0, [])
 
 
 def test_another_reply_to_what_is_judged_is_logged_and_changes_nothing(
@@ -345,3 +343,19 @@ def test_another_reply_to_what_is_judged_is_logged_and_changes_nothing(
     assert study.conn.execute("SELECT count(*) FROM judge_attempt").fetchone() == (5,)
     again = ingest_batch(study, [path])
     assert (again.late, again.known, again.problems) == (0, 5, [])
+
+
+@pytest.mark.parametrize("content", ["", "\n\n"])
+def test_an_empty_file_is_no_success(study: Store, tmp_path: Path, content: str) -> None:
+    """A download that came to nothing must not look like a batch that was read."""
+    path = tmp_path / "out.jsonl"
+    path.write_text(content)
+    with pytest.raises(DataError, match="no line"):
+        ingest_batch(study, [path])
+
+
+def test_a_request_is_one_line_to_every_reader(study: Store, tmp_path: Path) -> None:
+    with study.write() as conn:
+        conn.execute("UPDATE question SET turns = replace(turns, 'Question', 'Q\u2028\x85uestion')")
+    ((path, count),) = export_batch(study, settings(URL), tmp_path / "b").files
+    assert len(path.read_text("utf-8").splitlines()) == count == 8

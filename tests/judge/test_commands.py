@@ -204,6 +204,8 @@ def test_a_run_in_which_everything_failed_exits_3(study: Path, endpoint: FakeEnd
         done = evenhand(*command, study, *at(endpoint))
         assert done.exit_code == 3, done.output
         assert "calls failed" in done.output
+        assert "the last one said" in done.output
+        assert "400" in done.output.split("the last one said")[1]
 
 
 WRONG: list[tuple[tuple[str, ...], str]] = [

@@ -194,7 +194,7 @@ def test_a_server_without_a_run_ends_at_once(store: Store) -> None:
     ("script", "said"),
     [
         (always(error(401)), "set a valid key in EVENHAND_TEST_KEY"),
-        (always(error(500)), "calls failed (api_error 12)"),
+        (always(error(500)), "calls failed (requests: api_error 12)"),
     ],
 )
 def test_an_error_is_the_one_line_of_the_command(store: Store, script: Script, said: str) -> None:

@@ -72,7 +72,7 @@ def test_nothing_is_asked_of_a_person(study: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "told"),
     [
-        (always(error(400)), "all 6 calls failed (api_error 6)"),
+        (always(error(400)), "all 6 calls failed (requests: api_error 6)"),
         (always(error(401)), "set a valid key in OPENAI_API_KEY"),
         (always(error(404)), "check the URL and the model name"),
         (always(error(429, "insufficient_quota")), "add credit"),
