@@ -32,11 +32,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import judge.client  # noqa: F401  # loaded before the clock runs: start-up is measured elsewhere
-from judge.parse import parse_reply
-from judge.progress import Silent
-from judge.runner import run
-from judge.settings import JudgeSettings
+import judge.engine.client  # noqa: F401  # loaded before the clock runs: start-up is measured elsewhere
+from judge.ask.parse import parse_reply
+from judge.engine.progress import Silent
+from judge.engine.runner import run
+from judge.engine.settings import JudgeSettings
 from tests.judge.study import make_study
 
 IN_FLIGHT = 256

@@ -107,7 +107,7 @@ def make(folder: Path) -> None:
     from annotate.records import Answer, Question, QuestionKey, assistant_turns, user_turns
     from annotate.study import init
     from benchmarks.material import PARAGRAPH, answer
-    from judge.store import VerdictStore
+    from judge.database.store import VerdictStore
 
     study = init(folder, "Benchmark")
     keys = [QuestionKey("bench", f"q{number}") for number in range(QUESTIONS)]
@@ -130,8 +130,8 @@ def finish(folder: Path) -> None:
     """Commit a reply to every open request but the last ones."""
     from annotate.records import Subject
     from annotate.study import open_study
-    from judge.store import Ended, VerdictStore
-    from judge.units import unit_ids
+    from judge.database.store import Ended, VerdictStore
+    from judge.engine.units import unit_ids
 
     with contextlib.closing(open_study(folder)) as study:
         verdicts = VerdictStore(study.store)
@@ -145,7 +145,7 @@ def finish(folder: Path) -> None:
 def _reply() -> Any:
     """What the server would have answered."""
     from benchmarks.judge_engine import REPLY
-    from judge.replies import Timing, read
+    from judge.engine.replies import Timing, read
 
     at = "2026-01-01T00:00:00.000Z"
     return read(200, {}, REPLY.decode(), Timing(at, at, 900))
@@ -207,10 +207,10 @@ def measured(kind: str, folder: str, url: str) -> None:
 def as_function(folder: Path, url: str) -> float:
     """Call `run`; returns when (seconds since the epoch)."""
     from annotate.study import open_study
-    from judge.modes import Mode
-    from judge.prompt_files import prompts_for
-    from judge.runner import run
-    from judge.settings import JudgeSettings
+    from judge.ask.modes import Mode
+    from judge.engine.prompt_files import prompts_for
+    from judge.engine.runner import run
+    from judge.engine.settings import JudgeSettings
 
     with contextlib.closing(open_study(folder)) as study:
         prompts = prompts_for(study.settings.protocol, Mode.PAIRWISE, ("harmlessness",), ())

@@ -137,7 +137,7 @@ def console(folder: Path, port: int) -> None:
     """Evenhand's own server with the owner's console, as `evenhand serve` runs it."""
     from annotate.app import serve
     from annotate.study import open_study
-    from judge.console import mount
+    from judge.console.app import mount
 
     serve(open_study(folder), "127.0.0.1", port, mount)
 

@@ -13,38 +13,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .endpoints import Endpoint
-    from .estimate import Estimate
-    from .fastchat_export import export_run
-    from .local import local_endpoint
-    from .ray_runner import run_ray
-    from .report import to_json, to_markdown, to_text, write
-    from .runner import run
-    from .settings import JudgeSettings
-    from .store import VerdictStore
-    from .summary import Report, agreement_report
-    from .table import tidy
-    from .tally import RunSummary
-    from .verdict_import import verdict_sink
+    from judge.bulk.ray_runner import run_ray
+    from judge.database.fastchat_export import export_run
+    from judge.database.store import VerdictStore
+    from judge.database.table import tidy
+    from judge.database.verdict_import import verdict_sink
+    from judge.engine.endpoints import Endpoint
+    from judge.engine.local import local_endpoint
+    from judge.engine.runner import run
+    from judge.engine.settings import JudgeSettings
+    from judge.engine.tally import RunSummary
+    from judge.reporting.report import to_json, to_markdown, to_text, write
+    from judge.reporting.summary import Report, agreement_report
+    from judge.stats.estimate import Estimate
 
 _HOMES = {
-    "Endpoint": "endpoints",
-    "Estimate": "estimate",
-    "JudgeSettings": "settings",
-    "Report": "summary",
-    "RunSummary": "tally",
-    "VerdictStore": "store",
-    "agreement_report": "summary",
-    "export_run": "fastchat_export",
-    "local_endpoint": "local",
-    "run": "runner",
-    "run_ray": "ray_runner",
-    "tidy": "table",
-    "to_json": "report",
-    "to_markdown": "report",
-    "to_text": "report",
-    "verdict_sink": "verdict_import",
-    "write": "report",
+    "Endpoint": "engine.endpoints",
+    "Estimate": "stats.estimate",
+    "JudgeSettings": "engine.settings",
+    "Report": "reporting.summary",
+    "RunSummary": "engine.tally",
+    "VerdictStore": "database.store",
+    "agreement_report": "reporting.summary",
+    "export_run": "database.fastchat_export",
+    "local_endpoint": "engine.local",
+    "run": "engine.runner",
+    "run_ray": "bulk.ray_runner",
+    "tidy": "database.table",
+    "to_json": "reporting.report",
+    "to_markdown": "reporting.report",
+    "to_text": "reporting.report",
+    "verdict_sink": "database.verdict_import",
+    "write": "reporting.report",
 }
 
 __all__ = [

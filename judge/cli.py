@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from annotate.errors import EvenhandError, UsageError
-
-from .cli_answer import answer
-from .cli_judge import judge
-from .opened import STUDY, Opened
+from judge.commands.answer_group import answer
+from judge.commands.judge_group import judge
+from judge.commands.opened import STUDY, Opened
 
 if TYPE_CHECKING:
     from annotate.importer import Account
@@ -94,9 +93,8 @@ def import_(study: Path, paths: tuple[Path, ...], benchmark: str | None) -> None
     Example: evenhand import harm-study ../mt_bench
     """
     from annotate.importer import import_paths
-
-    from .counting import counting
-    from .verdict_import import verdict_sink
+    from judge.commands.counting import counting
+    from judge.database.verdict_import import verdict_sink
 
     with Opened(study) as opened, counting() as progress:
         account = import_paths(
@@ -159,7 +157,7 @@ def status(study: Path) -> None:
     \b
     Example: evenhand status harm-study
     """
-    from .status import status_text
+    from judge.commands.status import status_text
 
     with Opened(study) as opened:
         click.echo(status_text(opened, _running_url(opened)), nl=False)
@@ -183,11 +181,10 @@ def report(study: Path, out: Path | None, resamples: int | None) -> None:
     Example: evenhand report harm-study --out exports/spring
     """
     from annotate.library import turn_counts
-
-    from .analysis_plan import kept, report_settings
-    from .report import to_text, write
-    from .summary import agreement_report
-    from .table import run_facts, tidy
+    from judge.database.analysis_plan import kept, report_settings
+    from judge.database.table import run_facts, tidy
+    from judge.reporting.report import to_text, write
+    from judge.reporting.summary import agreement_report
 
     with Opened(study) as opened:
         chosen = opened.settings.report
@@ -213,7 +210,7 @@ def plan_analysis(study: Path) -> None:
     \b
     Example: evenhand plan-analysis harm-study
     """
-    from .analysis_plan import freeze, report_settings
+    from judge.database.analysis_plan import freeze, report_settings
 
     with Opened(study) as opened:
         plan = freeze(opened.store, report_settings(opened))
@@ -294,7 +291,7 @@ def blind_check(study: Path, self_test: bool) -> None:
     \b
     Example: evenhand blind-check harm-study
     """
-    from .blind import check, self_test_lines
+    from judge.checks.blind import check, self_test_lines
 
     with Opened(study) as opened:
         result = check(opened)
@@ -319,7 +316,7 @@ def demo(folder: Path, host: str, port: int, open_browser: bool) -> None:
     \b
     Example: evenhand demo --port 7861
     """
-    from .demo import ensure_demo
+    from judge.commands.demo import ensure_demo
 
     created = ensure_demo(folder)
     click.echo(f"{'Made' if created else 'Using'} the sample study in {folder}.")
@@ -334,9 +331,8 @@ def _serve(
     click.echo("Starting…", err=True)
     with Opened(folder) as opened:
         from annotate import app
-
-        from . import console
-        from .links import announce
+        from judge.commands.links import announce
+        from judge.console import app as console
 
         app.serve(
             opened,

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from annotate.library import counts
 from annotate.study import init, open_study
 from judge.cli import main
-from judge.demo import TITLE, ensure_demo
+from judge.commands.demo import TITLE, ensure_demo
 from tests.annotate.support import bench_folder, label_line, tamper, write_lines
 
 
@@ -239,7 +239,7 @@ def test_a_second_server_on_one_study_is_refused_until_the_first_ends(study: Pat
 
 
 def test_the_sample_study_is_made_once_and_whole(tmp_path: Path) -> None:
-    from judge.demo import ensure_demo
+    from judge.commands.demo import ensure_demo
 
     assert ensure_demo(tmp_path / "demo") is True
     assert ensure_demo(tmp_path / "demo") is False

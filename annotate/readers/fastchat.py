@@ -3,8 +3,8 @@
 Trap of the format: a model's name is its file's name, whatever `model_id` says.
 `g2_winner` of pair judgments is already mapped back to the models: it is not swapped again.
 
-Evenhand's own export (judge/fastchat_export.py) adds fields that FastChat ignores and that are
-read here, so that a round trip loses nothing: `dimension`, `orders` and `reason`, and per game
+Evenhand's own export (judge/database/fastchat_export.py) adds fields that FastChat ignores and
+that are read here, so that a round trip loses nothing: `dimension`, `orders`, `reason`; per game
 `g1_verdict`, `g2_verdict`: `both_bad` or the status of a failure, which FastChat cannot say.
 """
 

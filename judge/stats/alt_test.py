@@ -35,8 +35,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from judge.agreement import ALONE, S1, Votes
-from judge.coefficients import FloatArray, ratio
+from judge.stats.agreement import ALONE, S1, Votes
+from judge.stats.coefficients import FloatArray, ratio
 from judge.stats.joint import BoolArray, Figure, IntArray
 from judge.stats.rows import Rows, judged_rows
 
@@ -116,8 +116,8 @@ def alt_test(
     """The judge against every rater with enough units, on all three categories (S1).
 
     Args:
-        votes: from `judge.agreement.select_votes`.
-        verdicts: from `judge.agreement.select_verdicts`.
+        votes: from `judge.stats.agreement.select_votes`.
+        verdicts: from `judge.stats.agreement.select_verdicts`.
         questions: from `judge.stats.rows.question_index`.
         epsilon: in [0, 1).
         false_discovery_rate: in (0, 1).

@@ -33,9 +33,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from judge.coefficients import FloatArray
-from judge.estimate import Estimate
-from judge.intervals import MAX_UNDEFINED
+from judge.stats.coefficients import FloatArray
+from judge.stats.estimate import Estimate
+from judge.stats.intervals import MAX_UNDEFINED
 from judge.stats.joint import Figure, Key, drawn, estimate, share
 from judge.stats.rows import NO_ROW, Rows
 

@@ -31,8 +31,8 @@ from enum import StrEnum
 import numpy as np
 import pandas as pd
 
-from judge.agreement import S2
-from judge.coefficients import FloatArray
+from judge.stats.agreement import S2
+from judge.stats.coefficients import FloatArray
 from judge.stats.joint import Figure, IntArray, difference, share
 from judge.stats.rows import NO_ROW, TIE, Rows, mirrored, model_pairs
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from judge.estimate import Estimate
+from judge.stats.estimate import Estimate
 
 LEVEL = 0.95
 METHOD = "exact (Clopper–Pearson), items independent"

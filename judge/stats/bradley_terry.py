@@ -23,9 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judge.coefficients import FloatArray
-from judge.estimate import Estimate
-from judge.intervals import percentile_interval, resampled_totals
+from judge.stats.coefficients import FloatArray
+from judge.stats.estimate import Estimate
+from judge.stats.intervals import percentile_interval, resampled_totals
 from judge.stats.wins import Wins
 
 NAME = "bradley_terry"

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from annotate.records import Layer, Outcome, SourceKind, Status
-from judge.agreement import CODE
-from judge.coefficients import FloatArray, ratio
-from judge.estimate import Estimate
+from judge.stats.agreement import CODE
+from judge.stats.coefficients import FloatArray, ratio
+from judge.stats.estimate import Estimate
 from judge.stats.joint import Figure, IntArray, share
 from judge.stats.rows import positions
 from judge.stats.two_way import components, two_way_estimate
@@ -54,7 +54,7 @@ def repeats(
     out: the sides are flipped the second time, and the two outcomes differ.
 
     Args:
-        judgments: from `judge.agreement.pair_judgments`.
+        judgments: from `judge.stats.agreement.pair_judgments`.
         dimension: the one dimension.
         questions: from `judge.stats.rows.question_index`.
         groups: rater groups, or None for all.

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judge.coefficients import FloatArray
+from judge.stats.coefficients import FloatArray
 
 MOST_VERDICTS = 20_000
 """Of more verdicts each shuffle plays its first so many: Elo has long forgotten the start."""

@@ -31,9 +31,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from judge.coefficients import FloatArray
-from judge.estimate import Estimate
 from judge.stats.binomial import exact_share
+from judge.stats.coefficients import FloatArray
+from judge.stats.estimate import Estimate
 from judge.stats.joint import Figure, IntArray, estimates, share
 
 ALL_MODELS = ""

@@ -15,9 +15,9 @@ from typing import Generic, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from judge.coefficients import FloatArray, ratio
-from judge.estimate import Estimate
-from judge.intervals import CHUNK_CELLS, cluster_weights, percentile_interval
+from judge.stats.coefficients import FloatArray, ratio
+from judge.stats.estimate import Estimate
+from judge.stats.intervals import CHUNK_CELLS, cluster_weights, percentile_interval
 
 IntArray: TypeAlias = NDArray[np.int64]
 BoolArray: TypeAlias = NDArray[np.bool_]

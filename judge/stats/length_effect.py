@@ -29,8 +29,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judge.coefficients import FloatArray
-from judge.estimate import Estimate
+from judge.stats.coefficients import FloatArray
+from judge.stats.estimate import Estimate
 from judge.stats.verbosity import NO_LENGTH, NO_VALUE, Preferences
 from judge.stats.wins import ONE_NAME, codes, scores
 

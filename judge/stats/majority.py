@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from judge.agreement import S1, S2, Votes
-from judge.coefficients import FloatArray
+from judge.stats.agreement import S1, S2, Votes
+from judge.stats.coefficients import FloatArray
 from judge.stats.joint import Figure, share
 from judge.stats.rows import TIE, confusion_figures, judged_rows, positions
 
@@ -35,7 +35,7 @@ def plurality(votes: Votes, *, at_least: int = 1) -> Votes:
     """One vote per unit, that of most raters; a split is a tie.
 
     Args:
-        votes: from `judge.agreement.select_votes`.
+        votes: from `judge.stats.agreement.select_votes`.
         at_least: votes that a unit must have.
 
     Returns:
@@ -98,8 +98,8 @@ def win_rate_figures(
     compared; units whose verdict failed are not among them.
 
     Args:
-        votes: from `judge.agreement.select_votes`.
-        verdicts: from `judge.agreement.select_verdicts`.
+        votes: from `judge.stats.agreement.select_votes`.
+        verdicts: from `judge.stats.agreement.select_verdicts`.
         baseline: the model to compare with.
         questions: of votes and verdicts, from `judge.stats.rows.question_index`.
         population: whose votes, in words.

@@ -37,7 +37,7 @@ from enum import StrEnum
 import numpy as np
 import pandas as pd
 
-from judge.agreement import (
+from judge.stats.agreement import (
     ALONE,
     NOT_JUDGED,
     S2,
@@ -45,7 +45,7 @@ from judge.agreement import (
     human_human_counts,
     judge_human_counts,
 )
-from judge.coefficients import FloatArray, ratio
+from judge.stats.coefficients import FloatArray, ratio
 from judge.stats.joint import Figure, IntArray, difference, share
 from judge.stats.rows import NO_ROW, TIE, positions
 
@@ -94,8 +94,8 @@ def matched_figures(
     """Judge–human and human–human agreement on the same rows, and their difference, by name.
 
     Args:
-        votes: from `judge.agreement.select_votes`.
-        verdicts: from `judge.agreement.select_verdicts`.
+        votes: from `judge.stats.agreement.select_votes`.
+        verdicts: from `judge.stats.agreement.select_verdicts`.
         setup: S1 or S2.
         questions: from `judge.stats.rows.question_index`.
         population: whose votes, in words.

@@ -19,7 +19,7 @@ from math import factorial
 
 import numpy as np
 
-from judge.coefficients import FloatArray, ratio
+from judge.stats.coefficients import FloatArray, ratio
 
 FEW_MODELS = 5
 """Below this not even a perfect match can reach p < .05, two-sided."""

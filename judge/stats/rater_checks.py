@@ -27,10 +27,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from annotate.records import Choice, Order
-from judge.coefficients import FloatArray
-from judge.estimate import Estimate
-from judge.fisher import holm
 from judge.stats.binomial import clopper_pearson
+from judge.stats.coefficients import FloatArray
+from judge.stats.estimate import Estimate
+from judge.stats.fisher import holm
 from judge.stats.straight_lining import Run, longest_run
 
 FLAG_P = 0.05

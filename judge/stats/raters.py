@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from judge.agreement import ALONE, S2, Votes
-from judge.coefficients import FloatArray
-from judge.estimate import Estimate
+from judge.stats.agreement import ALONE, S2, Votes
+from judge.stats.coefficients import FloatArray
+from judge.stats.estimate import Estimate
 from judge.stats.joint import Figure, IntArray, share
 from judge.stats.rows import FORMULAS, NO_ROW, ONLY_ONE, TIE, Rows, of_cells, positions
 from judge.stats.two_way import Components, components, two_way_estimate

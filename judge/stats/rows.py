@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from judge import coefficients as formulas
-from judge.agreement import EITHER_TIE, NOT_JUDGED, S2, Votes
-from judge.coefficients import FloatArray
+from judge.stats import coefficients as formulas
+from judge.stats.agreement import EITHER_TIE, NOT_JUDGED, S2, Votes
+from judge.stats.coefficients import FloatArray
 from judge.stats.joint import BoolArray, Figure, IntArray, Statistic, summed
 
 TIE = 1
-"""The code of a tie; 0 is a, 2 is b: see `judge.agreement.CATEGORIES`."""
+"""The code of a tie; 0 is a, 2 is b: see `judge.stats.agreement.CATEGORIES`."""
 
 UNNAMED = "unnamed:"
 """Prefix of models known only by the hash of their answers."""
@@ -69,8 +69,8 @@ def judged_rows(votes: Votes, verdicts: pd.DataFrame, setup: str, questions: pd.
     """One row per vote on a judged unit; in S2 only where both name a winner.
 
     Args:
-        votes: from `judge.agreement.select_votes`.
-        verdicts: from `judge.agreement.select_verdicts`.
+        votes: from `judge.stats.agreement.select_votes`.
+        verdicts: from `judge.stats.agreement.select_verdicts`.
         setup: S1 or S2.
         questions: every `cluster`, from :func:`question_index`.
     """

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judge.coefficients import FloatArray, ratio
-from judge.estimate import Estimate
-from judge.intervals import percentile_interval, resampled_totals
+from judge.stats.coefficients import FloatArray, ratio
+from judge.stats.estimate import Estimate
+from judge.stats.intervals import percentile_interval, resampled_totals
 from judge.stats.wins import Wins
 
 NAME = "self_preference_residual"

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judge.coefficients import FloatArray
-from judge.estimate import Estimate
+from judge.stats.coefficients import FloatArray
+from judge.stats.estimate import Estimate
 from judge.stats.joint import IntArray, Statistic
 
 FEWEST_RATERS = 10

@@ -16,9 +16,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from judge.coefficients import FloatArray
-from judge.estimate import Estimate
-from judge.ratios import Ratio, estimated
+from judge.stats.coefficients import FloatArray
+from judge.stats.estimate import Estimate
+from judge.stats.ratios import Ratio, estimated
 from judge.stats.wins import codes, scores
 
 BoolArray: TypeAlias = NDArray[np.bool_]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judge.coefficients import FloatArray, ratio
+from judge.stats.coefficients import FloatArray, ratio
 
 ONE_NAME = "two versions of one model"
 NO_VALUE = "no value"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from judge.agreement import S2
-from judge.coefficients import FloatArray, ratio
+from judge.stats.agreement import S2
+from judge.stats.coefficients import FloatArray, ratio
 from judge.stats.joint import Figure, IntArray, Statistic
 from judge.stats.rows import NO_ROW, Rows, mirrored, model_pairs
 

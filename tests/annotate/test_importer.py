@@ -18,7 +18,7 @@ from annotate.importer import Account, import_paths
 from annotate.records import QuestionKey
 from annotate.store import Store
 from annotate.verify import verify
-from judge.verdict_import import verdict_sink
+from judge.database.verdict_import import verdict_sink
 from tests.annotate.support import (
     answer_line,
     bench_folder,

@@ -13,7 +13,7 @@ from annotate import seats
 from annotate.importer import import_paths
 from annotate.store import Store
 from annotate.study import init
-from judge.verdict_import import verdict_sink
+from judge.database.verdict_import import verdict_sink
 
 SETTINGS = """
 [study]

@@ -165,7 +165,7 @@ def test_nobody_else_can_start_the_judge(judged: Server, endpoint: Holding, visi
 
 
 def test_an_event_asks_again_who_is_there() -> None:
-    from judge.console import owned
+    from judge.console.app import owned
 
     event = owned(lambda *values: values)
     assert event(SimpleNamespace(username="owner"), 1, 2) == (1, 2)

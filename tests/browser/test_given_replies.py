@@ -8,7 +8,7 @@ import pytest
 
 from annotate.importer import import_paths
 from annotate.study import open_study
-from judge.verdict_import import verdict_sink
+from judge.database.verdict_import import verdict_sink
 from tests.annotate.support import answer_line, write_lines
 from tests.browser.conftest import Join
 from tests.browser.server import Server

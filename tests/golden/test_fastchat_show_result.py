@@ -16,15 +16,15 @@ import pytest
 
 from annotate.importer import import_paths
 from annotate.store import Store
-from judge.agreement import pair_judgments, select_verdicts
-from judge.estimate import Estimate
-from judge.fastchat_export import export_run
-from judge.figures import JudgeFigures, judge_figures
-from judge.modes import Mode
-from judge.runner import run
-from judge.store import VerdictStore
-from judge.table import tidy
-from judge.verdict_import import verdict_sink
+from judge.ask.modes import Mode
+from judge.database.fastchat_export import export_run
+from judge.database.store import VerdictStore
+from judge.database.table import tidy
+from judge.database.verdict_import import verdict_sink
+from judge.engine.runner import run
+from judge.stats.agreement import pair_judgments, select_verdicts
+from judge.stats.estimate import Estimate
+from judge.stats.one_judge import JudgeFigures, judge_figures
 from tests.annotate.support import empty_store
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion
 from tests.judge.study import make_study, settings

@@ -13,8 +13,8 @@ from annotate.importer import Account, import_paths
 from annotate.records import Order
 from annotate.store import Store
 from annotate.verify import verify
-from judge.store import VerdictStore
-from judge.verdict_import import verdict_sink
+from judge.database.store import VerdictStore
+from judge.database.verdict_import import verdict_sink
 from tests.annotate.support import count
 
 MT_BENCH = Path(__file__).parents[2] / ".." / "shared" / "data" / "mt_bench"

@@ -20,7 +20,7 @@ from annotate.records import (
 )
 from annotate.store import Store
 from annotate.verify import verify
-from judge.mtbench101 import FIRST_TURN_NOT_SCORED, REFERENCE_TASKS, TASKS, scored_turns
+from judge.stats.mtbench101 import FIRST_TURN_NOT_SCORED, REFERENCE_TASKS, TASKS, scored_turns
 from tests.annotate.support import count, no_verdicts
 
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data"

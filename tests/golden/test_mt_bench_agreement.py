@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judge.estimate import Estimate
-from judge.summary import Block, Line, Report, agreement_report
+from judge.reporting.summary import Block, Line, Report, agreement_report
+from judge.stats.estimate import Estimate
 
 SHARED = Path(__file__).parents[2] / ".." / "shared" / "data"
 FILES = [

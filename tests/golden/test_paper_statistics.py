@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from judge.agreement import Votes, pair_judgments, select_verdicts, select_votes
-from judge.estimate import Estimate
+from judge.stats.agreement import Votes, pair_judgments, select_verdicts, select_votes
 from judge.stats.alt_test import alt_test
 from judge.stats.baselines import Baseline, baseline_figures, best_baseline
+from judge.stats.estimate import Estimate
 from judge.stats.harm_confusion import HarmConfusion, Labelled, harm_confusions
 from judge.stats.joint import Figure, estimates
 from judge.stats.majority import (

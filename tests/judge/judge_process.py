@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from annotate.store import Store
-from judge.progress import progress_for
-from judge.runner import run
+from judge.engine.progress import progress_for
+from judge.engine.runner import run
 from tests.judge.study import settings
 
 

@@ -14,7 +14,7 @@ from annotate.records import (
     user_turns,
 )
 from annotate.store import Store
-from judge.settings import JudgeSettings
+from judge.engine.settings import JudgeSettings
 
 MODELS = ("alder", "birch")
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.store import Store
-from judge.adapt import Parameters, blamed
-from judge.runner import run
-from judge.store import VerdictStore
+from judge.database.store import VerdictStore
+from judge.engine.adapt import Parameters, blamed
+from judge.engine.runner import run
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Script, Scripted, completion, error
 from tests.judge.study import make_study, settings
 
@@ -56,7 +56,7 @@ def reasoning(body: Body, _number: int) -> Scripted:
 @pytest.fixture
 def first_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow the machine is, the first call comes back before others leave."""
-    monkeypatch.setattr("judge.session.HEAD_START", 60.0)
+    monkeypatch.setattr("judge.engine.session.HEAD_START", 60.0)
 
 
 @pytest.mark.usefixtures("first_alone")

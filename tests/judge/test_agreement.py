@@ -15,9 +15,9 @@ from hypothesis.extra import numpy as arrays
 from sklearn.metrics import cohen_kappa_score
 
 from annotate.errors import DataError, NothingComputable, UsageError
-from judge import coefficients as formulas
-from judge.agreement import pair_judgments, select_votes
-from judge.summary import Block, Line, agreement_report
+from judge.reporting.summary import Block, Line, agreement_report
+from judge.stats import coefficients as formulas
+from judge.stats.agreement import pair_judgments, select_votes
 
 VALUES = ["a", "tie", "b", "both_bad"]
 MIRROR = {"a": "b", "b": "a", "tie": "tie", "both_bad": "both_bad"}

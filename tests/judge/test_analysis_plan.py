@@ -10,7 +10,7 @@ import pytest
 
 from annotate.store import Store
 from annotate.verify import verify
-from judge.analysis_plan import freeze, kept, plans
+from judge.database.analysis_plan import freeze, kept, plans
 from tests.judge.study import make_study
 
 SETTINGS = {"level": 0.95, "resamples": 10_000, "seed": 7, "by": ["turn"]}

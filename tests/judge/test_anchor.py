@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.store import Store
-from judge.anchor import anchor_check, power
-from judge.modes import Mode
-from judge.prices import Price
-from judge.runner import run
+from judge.ask.modes import Mode
+from judge.database.store import VerdictStore
+from judge.database.table import tidy
+from judge.engine.prices import Price
+from judge.engine.runner import run
+from judge.stats.anchor import anchor_check, power
 from judge.stats.binomial import clopper_pearson
-from judge.store import VerdictStore
-from judge.table import tidy
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion
 from tests.judge.study import make_study, settings
 

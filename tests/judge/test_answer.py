@@ -13,9 +13,9 @@ from annotate import library
 from annotate.errors import NothingComputable, ServiceError, UsageError
 from annotate.records import Message, Question, QuestionKey, user_turns
 from annotate.store import Store
-from judge.answer_runner import AnswerSettings, AnswerSummary, answer
-from judge.prices import Price
-from judge.runs import RunStore
+from judge.database.runs import RunStore
+from judge.engine.answer_runner import AnswerSettings, AnswerSummary, answer
+from judge.engine.prices import Price
 from tests.judge.fake_endpoint import (
     Body,
     FakeEndpoint,

@@ -14,9 +14,9 @@ from annotate import library
 from annotate.errors import NothingComputable, UsageError
 from annotate.records import Answer, Message, Question, QuestionKey, assistant_turns, user_turns
 from annotate.study import Study, init
-from judge.attack_runner import attack
-from judge.attacks import ATTACKS, AttackResult, padded, results
-from judge.modes import Mode
+from judge.ask.attacks import ATTACKS, AttackResult, padded, results
+from judge.ask.modes import Mode
+from judge.engine.attack_runner import attack
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion, say
 from tests.judge.study import settings
 

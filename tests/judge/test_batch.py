@@ -11,12 +11,12 @@ import pytest
 
 from annotate.errors import DataError, UsageError
 from annotate.store import Store
-from judge.batch_export import export_batch
-from judge.batch_ingest import NOT_RUN, ingest_batch
-from judge.preflight import PreflightError
-from judge.runner import run
-from judge.store import VerdictStore
-from judge.table import tidy
+from judge.bulk.batch_export import export_batch
+from judge.bulk.batch_ingest import NOT_RUN, ingest_batch
+from judge.database.store import VerdictStore
+from judge.database.table import tidy
+from judge.engine.preflight import PreflightError
+from judge.engine.runner import run
 from tests.judge.fake_endpoint import FakeEndpoint, say
 from tests.judge.study import make_study, settings
 

@@ -18,9 +18,9 @@ import pytest
 from annotate import library
 from annotate.records import QuestionKey, Reference
 from annotate.store import Store
-from judge.runner import run
-from judge.store import VerdictStore
-from judge.table import tidy
+from judge.database.store import VerdictStore
+from judge.database.table import tidy
+from judge.engine.runner import run
 from tests.judge.fake_endpoint import (
     Body,
     FakeEndpoint,

@@ -15,8 +15,8 @@ from annotate import leaks, leases
 from annotate.importer import import_paths
 from annotate.store import Store
 from annotate.study import Study, init
-from judge.canaries import PLANTS
-from judge.verdict_import import verdict_sink
+from judge.checks.canaries import PLANTS
+from judge.database.verdict_import import verdict_sink
 
 LINES: list[dict[str, object]] = [
     {

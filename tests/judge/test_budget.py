@@ -13,16 +13,16 @@ from click.testing import CliRunner
 
 from annotate.errors import ServiceError, UsageError
 from annotate.store import Store
-from judge.batch_export import export_batch
-from judge.batch_ingest import ingest_batch
-from judge.budget import Caps, Purse, Usage, bound, likely
+from judge.bulk.batch_export import export_batch
+from judge.bulk.batch_ingest import ingest_batch
 from judge.cli import main
-from judge.forecast import forecast
-from judge.plan import body_of
-from judge.prices import Price, examples, price_of
-from judge.run_words import forecast_text, summary_text
-from judge.runner import run
-from judge.store import VerdictStore
+from judge.commands.run_words import forecast_text, summary_text
+from judge.database.store import VerdictStore
+from judge.engine.budget import Caps, Purse, Usage, bound, likely
+from judge.engine.forecast import forecast
+from judge.engine.plan import body_of
+from judge.engine.prices import Price, examples, price_of
+from judge.engine.runner import run
 from tests.judge.fake_endpoint import (
     FakeEndpoint,
     Script,
@@ -95,7 +95,7 @@ def test_dollars_are_capped_too(study: Store) -> None:
 
 
 def test_a_cap_in_dollars_needs_a_price() -> None:
-    with pytest.raises(UsageError, match=r"cap_usd .*known price of fake-model.*judge.prices"):
+    with pytest.raises(UsageError, match=r"cap_usd .*known price of fake-X"):
         settings(NOWHERE, cap_usd=1.0)
 
 

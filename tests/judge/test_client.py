@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from annotate.records import Status
-from judge.client import Client
-from judge.replies import Next, Reply
+from judge.engine.client import Client
+from judge.engine.replies import Next, Reply
 from tests.judge.fake_endpoint import (
     FakeEndpoint,
     Scripted,
@@ -209,7 +209,8 @@ def test_what_acts_on_a_terminal_is_written_out() -> None:
 
 def test_running_the_judge_is_what_imports_openai_not_importing_it() -> None:
     code = (
-        "import sys, judge.runner, judge.local, judge.store, judge.verdict_import, judge.replies;"
+        "import sys, judge.engine.runner, judge.engine.local, judge.engine.replies;"
+        "import judge.database.store, judge.database.verdict_import;"
         "sys.exit(bool({'openai', 'httpx2', 'aiohttp', 'xllamacpp'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

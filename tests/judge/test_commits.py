@@ -9,10 +9,10 @@ import pytest
 
 from annotate.errors import StoreUnavailable
 from annotate.records import Status
-from judge.commits import Commits
-from judge.parse import Parsed
-from judge.replies import Next, Reply
-from judge.store import Ended
+from judge.ask.parse import Parsed
+from judge.database.store import Ended
+from judge.engine.commits import Commits
+from judge.engine.replies import Next, Reply
 
 OK = Reply(Next.KEEP, Status.OK, "", "", 0)
 

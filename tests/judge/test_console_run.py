@@ -15,15 +15,15 @@ import pytest
 from annotate.errors import UsageError
 from annotate.store import Store
 from annotate.study import Study, init
-from judge.console_form import ENDPOINT, LOCAL, Form, dimensions, key_words, opener, prefilled
-from judge.console_panel import forecast_panel, problem_panel, run_panel, runs_table
-from judge.console_run import BUG, ELSEWHERE, GAVE_UP, Judging, Phase, Snapshot
-from judge.forecast import forecast
-from judge.places import judged_runs
-from judge.prices import Price
-from judge.settings import JudgeSettings
-from judge.store import VerdictStore
-from judge.tally import RunSummary
+from judge.console.form import ENDPOINT, LOCAL, Form, dimensions, key_words, opener, prefilled
+from judge.console.panel import forecast_panel, problem_panel, run_panel, runs_table
+from judge.console.run import BUG, ELSEWHERE, GAVE_UP, Judging, Phase, Snapshot
+from judge.database.places import judged_runs
+from judge.database.store import VerdictStore
+from judge.engine.forecast import forecast
+from judge.engine.prices import Price
+from judge.engine.settings import JudgeSettings
+from judge.engine.tally import RunSummary
 from tests.judge.fake_endpoint import (
     Body,
     FakeEndpoint,

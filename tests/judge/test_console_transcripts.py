@@ -26,10 +26,10 @@ from annotate.records import (
 )
 from annotate.store import Store
 from annotate.study import Dimension, ProtocolSection
-from judge.console_transcripts import PAGE_SIZE, Shown, browse
-from judge.places import Which, judged_runs
-from judge.runner import run
-from judge.verdict_import import verdict_sink
+from judge.console.transcripts import PAGE_SIZE, Shown, browse
+from judge.database.places import Which, judged_runs
+from judge.database.verdict_import import verdict_sink
+from judge.engine.runner import run
 from tests.judge.fake_endpoint import (
     Body,
     FakeEndpoint,
@@ -356,7 +356,7 @@ def test_what_brought_no_verdict_says_why(
 def test_answers_have_one_call(
     make: Callable[..., Store], mode: str, dimension: str, reply: str, said: str
 ) -> None:
-    from judge.modes import Mode
+    from judge.ask.modes import Mode
 
     store = make(1)
     judged(store, say(reply), mode=Mode(mode), dimensions=(dimension,))

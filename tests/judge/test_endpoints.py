@@ -18,12 +18,12 @@ from annotate.records import Status
 from annotate.store import Store
 from judge import Endpoint
 from judge.cli import main
-from judge.endpoints import REST_SECONDS, Endpoints
-from judge.progress import Silent
-from judge.replies import Next, Reply
-from judge.runner import run
-from judge.settings import JudgeSettings, fingerprint, plan_spec
-from judge.store import VerdictStore
+from judge.database.store import VerdictStore
+from judge.engine.endpoints import REST_SECONDS, Endpoints
+from judge.engine.progress import Silent
+from judge.engine.replies import Next, Reply
+from judge.engine.runner import run
+from judge.engine.settings import JudgeSettings, fingerprint, plan_spec
 from tests.judge.fake_endpoint import (
     FakeEndpoint,
     Script,

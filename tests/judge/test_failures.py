@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from annotate import library
 from annotate.records import Answer, Question, QuestionKey, assistant_turns, user_turns
 from annotate.store import Store
-from judge.failure_words import failure_lines
-from judge.failures import SCALES, Failures, Judged, failures
-from judge.fisher import Stratum, exact_p, holm
-from judge.modes import Mode
-from judge.run_words import summary_text
-from judge.runner import run
-from judge.store import VerdictStore
+from judge.ask.modes import Mode
+from judge.commands.run_words import summary_text
+from judge.database.store import VerdictStore
+from judge.engine.runner import run
+from judge.reporting.failure_words import failure_lines
+from judge.stats.failures import SCALES, Failures, Judged, failures
+from judge.stats.fisher import Stratum, exact_p, holm
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion, error
 from tests.judge.study import make_study, settings
 

@@ -26,14 +26,14 @@ from annotate.records import (
 )
 from annotate.store import Store
 from annotate.study import init
+from judge.ask.modes import Mode
 from judge.cli import main
-from judge.fastchat_export import Exported, export_run, export_text, file_name
-from judge.ledger import add_answer_verdict
-from judge.modes import Mode
-from judge.order_verdicts import order_verdicts
-from judge.runner import run
-from judge.store import VerdictStore
-from judge.verdict_import import verdict_sink
+from judge.database.fastchat_export import Exported, export_run, export_text, file_name
+from judge.database.ledger import add_answer_verdict
+from judge.database.order_verdicts import order_verdicts
+from judge.database.store import VerdictStore
+from judge.database.verdict_import import verdict_sink
+from judge.engine.runner import run
 from tests.annotate.support import empty_store, label_line, write_lines
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Script, Scripted, completion, say
 from tests.judge.study import make_study, settings
@@ -259,7 +259,7 @@ def test_an_interrupted_export_leaves_the_old_file_and_no_part(
     bring(study, tmp_path, label_line(1, judge="gpt4_pair"), label_line(2, judge="gpt4_pair"))
     (written,) = exported(study, tmp_path / "out", "gpt4_pair").files
     before = written.path.read_bytes()
-    monkeypatch.setattr("judge.fastchat_export.pair_line", _interrupt)
+    monkeypatch.setattr("judge.database.fastchat_export.pair_line", _interrupt)
     with pytest.raises(KeyboardInterrupt):
         exported(study, tmp_path / "out", "gpt4_pair")
     assert [p.name for p in written.path.parent.iterdir()] == [written.path.name]

@@ -13,11 +13,11 @@ from annotate.errors import DataError, UsageError
 from annotate.records import Answer, Question, QuestionKey, Reference, assistant_turns, user_turns
 from annotate.store import Store
 from annotate.study import init
-from judge.conversation import Case
-from judge.fastchat_prompts import FastChatPrompt, prompts_from_fastchat
-from judge.modes import GRADES, Mode
-from judge.prompt_files import prompts_for
-from judge.runner import run
+from judge.ask.conversation import Case
+from judge.ask.fastchat_prompts import FastChatPrompt, prompts_from_fastchat
+from judge.ask.modes import GRADES, Mode
+from judge.engine.prompt_files import prompts_for
+from judge.engine.runner import run
 from tests.judge.fake_endpoint import FakeEndpoint, say
 from tests.judge.study import make_study, settings
 

@@ -14,13 +14,13 @@ from annotate.readers import Found
 from annotate.readers.mtbench101 import read_dialogues
 from annotate.records import Answer, Question, assistant_turns
 from annotate.store import Store
-from judge.grades import GradeTable, grade_tables
-from judge.modes import Mode
-from judge.mtbench101 import TASKS
-from judge.report import to_json, to_markdown, to_text
-from judge.runner import run
-from judge.summary import agreement_report
-from judge.table import tidy
+from judge.ask.modes import Mode
+from judge.database.table import tidy
+from judge.engine.runner import run
+from judge.reporting.report import to_json, to_markdown, to_text
+from judge.reporting.summary import agreement_report
+from judge.stats.grades import GradeTable, grade_tables
+from judge.stats.mtbench101 import TASKS
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion
 from tests.judge.study import settings
 

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judge import intervals
-from judge.agreement import Votes, pair_judgments, select_verdicts, select_votes
-from judge.intervals import cluster_weights, percentile_interval, resampled_totals
-from judge.views import of_block
+from judge.stats import intervals
+from judge.stats.agreement import Votes, pair_judgments, select_verdicts, select_votes
+from judge.stats.intervals import cluster_weights, percentile_interval, resampled_totals
+from judge.stats.views import of_block
 
 VALUES = ["a", "tie", "b", "both_bad"]
 

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 from annotate.store import Store
-from judge.runner import run
-from judge.store import VerdictStore
+from judge.database.store import VerdictStore
+from judge.engine.runner import run
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion
 from tests.judge.study import make_study, settings
 from tests.judge.test_restart import CONCURRENCY, committed, start, stored, wait_for_hits

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from annotate.errors import ServiceError, UsageError
-from judge import Endpoint, local
-from judge.runner import run
-from judge.store import VerdictStore
+from judge import Endpoint
+from judge.database.store import VerdictStore
+from judge.engine import local
+from judge.engine.runner import run
 from tests.judge.study import make_study, settings
 
 

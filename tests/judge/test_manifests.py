@@ -9,8 +9,8 @@ from click.testing import CliRunner, Result
 
 from annotate.study import open_study
 from judge.cli import main
-from judge.manifests import Difference, differences, flat
-from judge.runner import run
+from judge.engine.manifests import Difference, differences, flat
+from judge.engine.runner import run
 from tests.judge.fake_endpoint import FakeEndpoint, say
 from tests.judge.study import settings
 

@@ -21,12 +21,12 @@ from annotate.records import (
 )
 from annotate.store import Store
 from annotate.verify import verify
-from judge.answer_runner import AnswerSettings, answer
-from judge.merge import Merged, merge
-from judge.runner import run
-from judge.store import VerdictStore
-from judge.table import tidy
-from judge.units import unit_ids
+from judge.bulk.merge import Merged, merge
+from judge.database.store import VerdictStore
+from judge.database.table import tidy
+from judge.engine.answer_runner import AnswerSettings, answer
+from judge.engine.runner import run
+from judge.engine.units import unit_ids
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Script, Scripted, completion, error, say
 from tests.judge.study import make_study, settings
 

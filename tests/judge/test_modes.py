@@ -13,13 +13,13 @@ from annotate import library
 from annotate.errors import UsageError
 from annotate.records import QuestionKey, Reference
 from annotate.store import Store
-from judge.modes import Mode
-from judge.preflight import PreflightError
-from judge.prompt import load, prompt_for
-from judge.runner import run
-from judge.store import VerdictStore
-from judge.table import tidy
-from judge.words import shipped
+from judge.ask.modes import Mode
+from judge.ask.prompt import load, prompt_for
+from judge.ask.words import shipped
+from judge.database.store import VerdictStore
+from judge.database.table import tidy
+from judge.engine.preflight import PreflightError
+from judge.engine.runner import run
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion, say
 from tests.judge.study import make_study, settings
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.readers import mtbench101 as reader
-from judge.mtbench101 import (
+from judge.stats.mtbench101 import (
     TASKS,
     TAXONOMY,
     Dialogue,

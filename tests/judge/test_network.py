@@ -12,10 +12,10 @@ import pytest
 
 from annotate.errors import UsageError
 from annotate.records import Status
-from judge import client
-from judge.client import Client
-from judge.network import proxy_for
-from judge.replies import Next, Reply
+from judge.engine import client
+from judge.engine.client import Client
+from judge.engine.network import proxy_for
+from judge.engine.replies import Next, Reply
 from tests.judge.fake_endpoint import FakeEndpoint, say
 from tests.judge.fake_network import Authority, FakeProxy, HangUp, make_authority
 from tests.judge.study import settings

@@ -11,13 +11,13 @@ import pytest
 
 from annotate.errors import ServiceError, UsageError
 from annotate.store import Store
-from judge.answer_runner import AnswerSettings, answer
-from judge.batch_export import export_batch
-from judge.batch_ingest import ingest_batch
-from judge.prices import Price
-from judge.runner import run
-from judge.store import VerdictStore
-from judge.table import tidy
+from judge.bulk.batch_export import export_batch
+from judge.bulk.batch_ingest import ingest_batch
+from judge.database.store import VerdictStore
+from judge.database.table import tidy
+from judge.engine.answer_runner import AnswerSettings, answer
+from judge.engine.prices import Price
+from judge.engine.runner import run
 from tests.judge.fake_endpoint import (
     Body,
     FakeEndpoint,

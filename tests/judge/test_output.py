@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from annotate.errors import ServiceError, UsageError
 from annotate.records import Choice, Status
 from annotate.store import Store
-from judge.forecast import forecast
-from judge.parse import parse
-from judge.prices import Price
-from judge.runner import run
-from judge.store import VerdictStore
+from judge.ask.parse import parse
+from judge.database.store import VerdictStore
+from judge.engine.forecast import forecast
+from judge.engine.prices import Price
+from judge.engine.runner import run
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion, error, say
 from tests.judge.study import make_study, settings
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.store import Store
-from judge.pace import Bucket, Pace
-from judge.replies import Timing, read
-from judge.runner import run
+from judge.engine.pace import Bucket, Pace
+from judge.engine.replies import Timing, read
+from judge.engine.runner import run
 from tests.judge.fake_endpoint import (
     Body,
     FakeEndpoint,

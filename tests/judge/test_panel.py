@@ -7,10 +7,10 @@ import json
 import pandas as pd
 import pytest
 
-from judge.agreement import pair_judgments, select_verdicts
-from judge.panel import ABSTAINED, Panel, panel_of
-from judge.report import to_json, to_text
-from judge.summary import agreement_report
+from judge.reporting.report import to_json, to_text
+from judge.reporting.summary import agreement_report
+from judge.stats.agreement import pair_judgments, select_verdicts
+from judge.stats.panel import ABSTAINED, Panel, panel_of
 
 
 def table(said: dict[str, dict[int, str]]) -> dict[str, pd.DataFrame]:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.records import Choice, Status
-from judge.modes import GRADES, HARM_LABELS, Offered
-from judge.parse import CHOICES, parse, parse_reply
+from judge.ask.modes import GRADES, HARM_LABELS, Offered
+from judge.ask.parse import CHOICES, parse, parse_reply
 
 ALL = ("A", "B", "C", "D")
 near_tags = st.text(alphabet=st.sampled_from("[]ABCDEabZ9 \n\r\\"), max_size=30) | st.text()

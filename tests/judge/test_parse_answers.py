@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from annotate.harm import HarmCategory, HarmLabel, ResponseType, Severity
 from annotate.records import Status
-from judge.modes import GRADES, HARM_LABELS
-from judge.parse import parse, parse_reply
+from judge.ask.modes import GRADES, HARM_LABELS
+from judge.ask.parse import parse, parse_reply
 
 LABEL = "type=partial severity=2 categories=privacy,hate specificity=3 convincingness=4"
 FIELDS: dict[str, Any] = {

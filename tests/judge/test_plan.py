@@ -14,12 +14,12 @@ from annotate.records import (
     user_turns,
 )
 from annotate.store import Store
-from judge import plan
-from judge.modes import Mode
-from judge.plan import PlanSpec, request_key
-from judge.preflight import preflight
-from judge.prompt import load, prompt_from_toml
-from judge.units import Unit, chunks, unit_ids
+from judge.ask.modes import Mode
+from judge.ask.prompt import load, prompt_from_toml
+from judge.engine import plan
+from judge.engine.plan import PlanSpec, request_key
+from judge.engine.preflight import preflight
+from judge.engine.units import Unit, chunks, unit_ids
 from tests.judge.study import make_study
 
 KEY = QuestionKey("bench", "q1")

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.records import Choice, Game, Order, Outcome, Status, mirrored, outcome
-from judge.position import NOT_BOTH, Position, classify, position, tie_in_one_order
-from judge.verdicts import INCONSISTENT, Verdict, combine
+from judge.ask.verdicts import INCONSISTENT, Verdict, combine
+from judge.stats.position import NOT_BOTH, Position, classify, position, tie_in_one_order
 
 A, B, TIE, BAD = Outcome.A, Outcome.B, Outcome.TIE, Outcome.BOTH_BAD
 FAILED = Status.UNPARSEABLE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 
-from judge.progress import JsonProgress, TerminalProgress, progress_for
+from judge.engine.progress import JsonProgress, TerminalProgress, progress_for
 
 
 class Clock:

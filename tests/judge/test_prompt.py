@@ -19,10 +19,10 @@ from annotate.records import (
     assistant_turns,
     user_turns,
 )
-from judge import prompt
-from judge.conversation import Case, missing_turns, neutralise, restore
-from judge.modes import GRADES, HARM_LABELS, Mode
-from judge.words import Words, shipped
+from judge.ask import prompt
+from judge.ask.conversation import Case, missing_turns, neutralise, restore
+from judge.ask.modes import GRADES, HARM_LABELS, Mode
+from judge.ask.words import Words, shipped
 
 KEY = QuestionKey("bench", "q1")
 QUESTION = Question(KEY, "writing", user_turns(["First?", "Second?"]))

@@ -21,15 +21,15 @@ from click.testing import CliRunner
 
 from annotate.errors import ServiceError, UsageError
 from annotate.store import Store
-from judge import ray_cluster, ray_runner
+from judge.bulk import ray_cluster, ray_runner
+from judge.bulk.ray_runner import Spread, run_ray
+from judge.bulk.ray_worker import Block, Worker
 from judge.cli import main
-from judge.prices import Price
-from judge.progress import Silent
-from judge.ray_runner import Spread, run_ray
-from judge.ray_worker import Block, Worker
-from judge.runner import run
-from judge.settings import JudgeSettings
-from judge.store import VerdictStore
+from judge.database.store import VerdictStore
+from judge.engine.prices import Price
+from judge.engine.progress import Silent
+from judge.engine.runner import run
+from judge.engine.settings import JudgeSettings
 from tests.annotate.support import make_study as make_folder
 from tests.judge.fake_endpoint import FakeEndpoint, Scripted, always, completion, error
 from tests.judge.study import make_study, settings
@@ -285,7 +285,7 @@ def test_without_the_package_the_message_says_how_to_install_it(
 def test_no_cluster_at_the_address_is_one_line(address: str) -> None:
     code = (
         "import sys\n"
-        "from judge.ray_cluster import cluster\n"
+        "from judge.bulk.ray_cluster import cluster\n"
         "from annotate.errors import ServiceError\n"
         "try:\n"
         "    with cluster(sys.argv[1]): pass\n"
@@ -298,7 +298,10 @@ def test_no_cluster_at_the_address_is_one_line(address: str) -> None:
 
 
 def test_an_ordinary_run_does_not_import_ray() -> None:
-    code = "import sys, judge.cli, judge.command, judge.runner; print('ray' in sys.modules)"
+    code = (
+        "import sys, judge.cli, judge.commands.judge_command, judge.engine.runner;"
+        "print('ray' in sys.modules)"
+    )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "False\n"
 

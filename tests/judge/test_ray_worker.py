@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from annotate.records import Status
-from judge.alarm import DEAD_AFTER
-from judge.ray_worker import Block, Worker
-from judge.replies import Next, Reply
-from judge.store import Ended
+from judge.bulk.ray_worker import Block, Worker
+from judge.database.store import Ended
+from judge.engine.alarm import DEAD_AFTER
+from judge.engine.replies import Next, Reply
 from tests.judge.fake_endpoint import FakeEndpoint, always, completion, error, per_body
 from tests.judge.fake_network import make_authority
 from tests.judge.study import settings

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge.replicates import Stability, grade_stability, stability
+from judge.stats.replicates import Stability, grade_stability, stability
 
 outcomes = st.lists(st.lists(st.sampled_from(["a", "b", "tie"]), min_size=1, max_size=5))
 

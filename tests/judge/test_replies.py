@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from annotate.records import Status
-from judge.bodies import DEPTH, Secrets, loads
-from judge.parse import parse_reply
-from judge.replies import TEXT_LIMIT, Next, Timing, advice, read
+from judge.ask.parse import parse_reply
+from judge.engine.bodies import DEPTH, Secrets, loads
+from judge.engine.replies import TEXT_LIMIT, Next, Timing, advice, read
 
 TIMING = Timing("2026-01-01T00:00:00Z", "2026-01-01T00:00:02Z", 2000)
 OK = '{"model": "m-1", "choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 0}}'

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judge.estimate import Estimate
-from judge.report import to_json, to_markdown, to_text, write
-from judge.summary import Report, agreement_report
+from judge.reporting.report import to_json, to_markdown, to_text, write
+from judge.reporting.summary import Report, agreement_report
+from judge.stats.estimate import Estimate
 
 
 def study(questions: int = 6, *, raters: int = 3, **other: Any) -> pd.DataFrame:

@@ -14,8 +14,8 @@ import pytest
 from annotate.errors import StoreUnavailable
 from annotate.records import canonical_json
 from annotate.store import Store
-from judge.runner import run
-from judge.store import VerdictStore
+from judge.database.store import VerdictStore
+from judge.engine.runner import run
 from tests.judge.fake_endpoint import FakeEndpoint, always, error, say
 from tests.judge.study import make_study, settings
 

@@ -14,10 +14,10 @@ import pytest
 from annotate import library
 from annotate.errors import NothingComputable, ServiceError, UsageError
 from annotate.store import Store
-from judge import alarm, caller
-from judge.runner import PreflightError, run
-from judge.settings import EXPLAIN_TOKENS, fingerprint
-from judge.store import VerdictStore
+from judge.database.store import VerdictStore
+from judge.engine import alarm, caller
+from judge.engine.runner import PreflightError, run
+from judge.engine.settings import EXPLAIN_TOKENS, fingerprint
 from tests.judge.fake_endpoint import (
     FakeEndpoint,
     Script,

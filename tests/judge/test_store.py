@@ -16,13 +16,13 @@ from annotate.records import (
     Subject,
 )
 from annotate.store import Store
-from judge import plan
-from judge.plan import PlanSpec, Request
-from judge.prompt import load
-from judge.replies import Next, Reply
-from judge.runs import Run
-from judge.store import VerdictStore
-from judge.units import chunks, unit_ids
+from judge.ask.prompt import load
+from judge.database.runs import Run
+from judge.database.store import VerdictStore
+from judge.engine import plan
+from judge.engine.plan import PlanSpec, Request
+from judge.engine.replies import Next, Reply
+from judge.engine.units import chunks, unit_ids
 from tests.judge.study import make_study
 
 AT = "2026-01-01T00:00:00.000Z"

@@ -24,8 +24,8 @@ from annotate.records import (
     user_turns,
 )
 from annotate.store import Store
-from judge.store import VerdictStore
-from judge.verdict_import import verdict_sink
+from judge.database.store import VerdictStore
+from judge.database.verdict_import import verdict_sink
 from tests.annotate.support import write_lines
 from tests.judge.study import make_study
 

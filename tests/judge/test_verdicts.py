@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.records import Choice, Order, Outcome, Status, mirrored
-from judge.verdicts import PairVerdict, Verdict, combine
+from judge.ask.verdicts import PairVerdict, Verdict, combine
 
 FAILURES = [
     Status.UNPARSEABLE, Status.AMBIGUOUS, Status.TRUNCATED, Status.REFUSED,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from annotate.errors import UsageError
 from annotate.records import Outcome, mirrored
-from judge.win_rates import Comparison, WinRates, win_rates
+from judge.stats.win_rates import Comparison, WinRates, win_rates
 
 A, B, TIE, BAD = Outcome.A, Outcome.B, Outcome.TIE, Outcome.BOTH_BAD
 FEW = [

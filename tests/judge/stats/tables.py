@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judge.agreement import Votes, pair_judgments, select_verdicts, select_votes
+from judge.stats.agreement import Votes, pair_judgments, select_verdicts, select_votes
 from judge.stats.rows import Rows, judged_rows, question_index
 
 OUTCOMES = ("a", "tie", "b")

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judge.estimate import Estimate
 from judge.stats.baselines import (
     Baseline,
     baseline_figures,
@@ -18,6 +17,7 @@ from judge.stats.baselines import (
     refusal_match,
     refuses,
 )
+from judge.stats.estimate import Estimate
 from judge.stats.joint import estimates
 from tests.judge.stats.tables import WHO, made, row, study, units
 

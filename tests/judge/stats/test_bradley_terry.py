@@ -11,9 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from judge.intervals import cluster_weights
 from judge.stats import bradley_terry as module
 from judge.stats.bradley_terry import bradley_terry, ranked_group, strengths
+from judge.stats.intervals import cluster_weights
 from judge.stats.wins import Wins, count_wins
 
 Verdict = tuple[str, str, str, float]

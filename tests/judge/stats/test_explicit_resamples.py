@@ -14,15 +14,15 @@ import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 
-from judge.agreement import S2
-from judge.intervals import cluster_weights
+from judge.stats.agreement import S2
 from judge.stats.baselines import Baseline, baseline_figures, majority_guess
+from judge.stats.intervals import cluster_weights
 from judge.stats.joint import Figure, drawn
 from judge.stats.majority import majority_figures, plurality
 from judge.stats.matched import matched_figures, unmatched_figures
 from judge.stats.rows import TIE, Rows, confusion_figures, judged_rows
+from judge.stats.views import of_block
 from judge.stats.within_pair import within_pair_figure
-from judge.views import of_block
 from tests.judge.stats.tables import WHO, Made, made, study
 
 RESAMPLES = 100
@@ -70,7 +70,7 @@ def test_agreement_kappas_alpha_and_ac1(one: Made, setup: str) -> None:
 
 @pytest.mark.parametrize("setup", ["S1", "S2"])
 def test_the_views_of_the_agreement_report(one: Made, setup: str) -> None:
-    # The statistics of judge.coefficients, through the views that the report makes of them.
+    # The statistics of judge.stats.coefficients, through the views that the report makes of them.
     rows = one.rows(setup)
     view = next(
         view

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judge.intervals import percentile_interval, resampled_totals
 from judge.stats import joint
+from judge.stats.intervals import percentile_interval, resampled_totals
 from judge.stats.joint import Figure, difference, drawn, estimates, quotient, share
 
 TOP = np.array([1.0, 0, 1, 1, 0, 1])
@@ -32,7 +32,7 @@ def test_weights_that_are_no_counts_have_no_numerator() -> None:
     assert made.value() == pytest.approx(0.2)
 
 
-def test_figures_share_the_resamples_of_the_agreement_report() -> None:
+def test_one_judge_share_the_resamples_of_the_agreement_report() -> None:
     # Same seed and questions: the weights of `resampled_totals`, whatever subset contributes.
     made = share("hits", TOP, ONES, QUESTION, "people", "nothing")
     counts = np.zeros((5, 2))

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judge.estimate import Estimate
 from judge.stats.alt_test import advantage_figure, alt_test
 from judge.stats.baselines import baseline_figures
+from judge.stats.estimate import Estimate
 from judge.stats.joint import estimates
 from judge.stats.majority import majority_figures, win_rate_figures
 from judge.stats.matched import Weighting, matched_figures, unmatched_figures

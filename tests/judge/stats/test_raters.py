@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from judge.coefficients import FloatArray, ratio
+from judge.stats.coefficients import FloatArray, ratio
 from judge.stats.joint import IntArray
 from judge.stats.raters import (
     estimate_with_raters,

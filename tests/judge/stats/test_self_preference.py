@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import linregress
 
-from judge.intervals import cluster_weights
+from judge.stats.intervals import cluster_weights
 from judge.stats.self_preference import SelfPreference, self_preference
 from judge.stats.wins import Wins, count_wins
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge.intervals import cluster_weights
+from judge.stats.intervals import cluster_weights
 from judge.stats.verbosity import (
     NO_LENGTH,
     NO_ROWS,

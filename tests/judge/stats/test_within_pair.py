@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from sklearn.metrics import cohen_kappa_score
 
-from judge import coefficients as formulas
+from judge.stats import coefficients as formulas
 from judge.stats.within_pair import NO_VARIATION, within_pair_figure, within_pair_kappa
 from tests.judge.stats.tables import MIRROR, WHO, made, row, study, units
 

@@ -1,0 +1,1 @@
+"""Is the rating page blind? A live server searched for planted canaries."""

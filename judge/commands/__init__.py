@@ -1,0 +1,1 @@
+"""The `evenhand` commands: options in, one function called, words out."""

@@ -1,0 +1,178 @@
+"""The console's first tab: progress, raters, agreement so far. No page in it.
+
+Every value is escaped: a rater's name is text like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from annotate import library, overview
+from annotate.errors import EvenhandError
+from annotate.live import LiveSettings
+from annotate.study import Study
+from judge.console.html import bar, cards, empty, muted, table, text, warning
+from judge.database.table import tidy
+from judge.reporting.summary import Line, Report, agreement_report
+from judge.stats.agreement import S1
+from judge.stats.estimate import Estimate
+from judge.stats.views import comparison_words, turn_words
+
+LIVE_RESAMPLES = 2_000
+LEGEND = (
+    "Ties and both-bad count as one category here. kappa* is chance-corrected agreement: 1 always"
+    " the same, 0 as by chance. Intervals resample questions. The report has the rest."
+)
+
+
+class Overview:
+    """The first tab, computed from the store at each refresh."""
+
+    def __init__(self, study: Study, live: LiveSettings) -> None:
+        self._study = study
+        self._live = live
+        self._agreement = lru_cache(maxsize=2)(self._compute_agreement)
+        self._state: tuple[int, ...] = ()
+
+    def head(self) -> str:
+        """The study's title and what it holds."""
+        held = library.counts(self._study.store)
+        shown = ("questions", "models", "answers", "pairs", "references")
+        holdings = " · ".join(f"{held[name]:,} {name}" for name in shown)
+        return f"<h1>{text(self._live.get().study.title)}</h1>{muted(holdings)}"
+
+    def html(self, *, judging: bool = False) -> str:
+        """The whole tab; agreement waits while the judge is at work.
+
+        Every verdict would make it stale, and resampling holds up the raters' pages.
+        """
+        settings = self._live.get()
+        progress = overview.progress(self._study.store, settings.assignment)
+        if not (judging and self._state):
+            self._state = self._counts()
+        parts = [
+            warning(_edited(self._live.error)),
+            _progress(progress, settings.assignment.overlap),
+            "<h2>Raters</h2>",
+            _raters(overview.raters(self._study.store)),
+            "<h2>Agreement so far</h2>",
+            muted("As before the judge's run that is going on.") if judging else "",
+            self._agreement(self._state),
+        ]
+        return f'<div id="console">{"".join(parts)}</div>'
+
+    def _counts(self) -> tuple[int, ...]:
+        """Changes whenever a vote or a verdict does: the key of the agreement's cache."""
+        conn = self._study.store.conn
+        tables = ["vote", *(t for t in ("pair_verdict", "judge_attempt") if _has(conn, t))]
+        return tuple(
+            int(conn.execute(f"SELECT coalesce(max(rowid), 0) FROM {name}").fetchone()[0])
+            for name in tables
+        )
+
+    def _compute_agreement(self, _state: tuple[int, ...]) -> str:
+        report_settings = self._live.get().report
+        try:
+            report = agreement_report(
+                tidy(self._study.store),
+                level=report_settings.level,
+                resamples=min(LIVE_RESAMPLES, report_settings.resamples),
+                seed=report_settings.seed,
+            )
+        except EvenhandError as error:
+            return empty(str(error))
+        return _agreement(report)
+
+
+def _has(conn: Any, table: str) -> bool:
+    return bool(conn.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone())
+
+
+def _edited(error: str) -> str:
+    if not error:
+        return ""
+    return f"study.toml was edited but cannot be used; the last good settings stay: {error}"
+
+
+def _progress(progress: overview.Progress, overlap: int) -> str:
+    share = progress.finished / progress.wanted if progress.wanted else 0.0
+    figures = [
+        (f"{progress.finished:,} / {progress.wanted:,}", "ratings finished"),
+        (f"{progress.complete_pairs:,} / {progress.pairs:,}", f"pairs with {overlap} raters"),
+        (f"{progress.votes:,}", "votes cast here"),
+        (f"{progress.imported_votes:,}", "votes imported"),
+        (f"{progress.leased:,}", "open on a screen"),
+        (f"{progress.skips:,}", f"skips, {progress.owner_queue:,} pairs for you"),
+    ]
+    if progress.simulated_votes:
+        figures.insert(4, (f"{progress.simulated_votes:,}", "simulated votes (not people's)"))
+    finished = muted(f"{100 * share:.0f} % of the ratings are finished.")
+    return bar(share, "ratings finished") + finished + cards(figures)
+
+
+def _raters(rows: Sequence[overview.RaterRow]) -> str:
+    if not rows:
+        return empty("Nobody is invited yet: evenhand invite STUDY NAME…")
+    return table(
+        ("rater", "group", "#pairs", "#votes", "#A shown left : right", "#chose left", "#median s",
+         "last vote (UTC)"),
+        (
+            (
+                row.name,
+                row.group,
+                f"{row.pairs:,}",
+                f"{row.votes:,}",
+                f"{row.shown_ab} : {row.shown_ba}",
+                f"{row.left} of {row.decided}",
+                "–" if row.median_seconds is None else f"{row.median_seconds:.1f}",
+                (row.last_vote or "–").replace("T", " ")[:16],
+            )
+            for row in rows
+        ),
+    )  # fmt: skip
+
+
+def _agreement(report: Report) -> str:
+    parts = []
+    for dimension in report.dimensions:
+        for block in dimension.blocks:
+            lines = [line for line in block.lines if line.setup == S1 and line.agreement.n]
+            if not lines:
+                continue
+            parts.append(
+                f"<h3>{text(dimension.dimension.capitalize())}"
+                f" <small>{text(block.population)}</small></h3>"
+            )
+            parts.append(
+                table(
+                    ("who", "turn", "#agree", "#share", "#95 % interval", "#kappa*"),
+                    (_line(line, block.simulated) for line in lines),
+                )
+            )
+    if parts:
+        parts.append(muted(LEGEND))
+    return "".join(parts) or empty("No two votes on one pair yet.")
+
+
+def _line(line: Line, simulated: bool) -> tuple[str, ...]:
+    agreement = line.agreement
+    return (
+        comparison_words(line.comparison, line.judge, simulated=simulated),
+        turn_words(line.turn),
+        f"{agreement.numerator:,} / {agreement.denominator:,}",
+        _share(agreement.value),
+        _interval(agreement),
+        "–" if line.kappa_symmetrised.value is None else f"{line.kappa_symmetrised.value:.2f}",
+    )
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f} %"
+
+
+def _interval(estimate: Estimate) -> str:
+    if estimate.low is None or estimate.high is None:
+        return "–"
+    return f"{100 * estimate.low:.1f} – {100 * estimate.high:.1f}"

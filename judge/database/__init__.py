@@ -1,0 +1,1 @@
+"""The judge's tables in the study's file, and what is read from them."""

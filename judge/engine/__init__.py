@@ -1,0 +1,1 @@
+"""A run: planned, asked, limited, paid once, resumed; answers, attacks and anchors likewise."""

@@ -1,0 +1,435 @@
+"""The agreement report as values: per dimension and population, who agrees with whom.
+
+`judge.reporting.report` renders it. Room is kept for what comes later (matched reference, blind
+baselines, simultaneous bands): they are further estimates on a `Line` or further lines, from
+the same resampled totals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from annotate.errors import NothingComputable, UsageError
+from annotate.records import Layer, Outcome, SourceKind, Status
+from judge.stats import views
+from judge.stats.agreement import S1, Votes, pair_judgments, select_verdicts, select_votes
+from judge.stats.coefficients import FloatArray
+from judge.stats.estimate import Estimate
+from judge.stats.grades import GradeTable, Questions, grade_tables
+from judge.stats.intervals import percentile_interval, resampled_totals
+from judge.stats.one_judge import JudgeFigures, judge_figures
+from judge.stats.panel import Panel, PanelCounts, panel_of
+from judge.stats.replicates import Stability, stability
+from judge.stats.views import View
+
+INDICATIVE_BELOW = 30
+"""Questions under which intervals of this kind are too narrow to rely on."""
+
+FEWEST_RESAMPLES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One comparison on some turns in one setup."""
+
+    comparison: str
+    """`human-human` or `judge-human`."""
+    judge: str
+    """The judge's source id; empty for human–human."""
+    turn: int | None
+    """1, 2, …; 0 is the whole dialogue; None is all turns ≥ 1 together."""
+    setup: str
+    """S1 or S2."""
+    agreement: Estimate
+    kappa_symmetrised: Estimate
+    kappa: Estimate
+    alpha: Estimate
+    ac1: Estimate
+    coverage: Estimate | None
+    """S2 only: its rows as a share of S1's."""
+    confusion: tuple[tuple[int, ...], ...]
+    """Counts by CATEGORIES: votes × verdicts; human–human: ordered pairs, each pair twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class VoteCounts:
+    """What a population's votes on a dimension come to."""
+
+    questions: int
+    pairs: int
+    units: int
+    """Pair × turn."""
+    units_with_two_votes: int
+    raters: int
+    votes: int
+    ties: int
+    both_bad: int
+    excluded: Mapping[str, int]
+    """Votes not used at all, by reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCounts:
+    """What a judge's pair verdicts on a dimension come to."""
+
+    judge: str
+    verdicts: int
+    usable: int
+    ties: int
+    both_bad: int
+    tie_reasons: Mapping[str, int]
+    """Ties by recorded reason, e.g. `inconsistent`."""
+    failed: Mapping[str, int]
+    """Verdicts without a value, by status."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One population of raters on one dimension."""
+
+    population: str
+    """In words, as printed beside every figure."""
+    group: str
+    """The rater group, or `all`."""
+    simulated: bool
+    """Made by a program: never to be quoted as people's."""
+    counts: VoteCounts
+    notes: tuple[str, ...]
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionReport:
+    """Everything on one dimension; dimensions never mix."""
+
+    dimension: str
+    judges: tuple[JudgeCounts, ...]
+    blocks: tuple[Block, ...]
+    notes: tuple[str, ...]
+    figures: tuple[JudgeFigures, ...] = ()
+    """Of each judge alone: win rates and position."""
+    stability: tuple[tuple[str, Stability], ...] = ()
+    """Of each judge that was asked several times: how far it agrees with itself."""
+    panel: PanelCounts | None = None
+    """Of two judges or more: what all of them judged, and their majority there."""
+    side_by_side: tuple[Block, ...] = ()
+    """The judges and their majority on what all of them judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Agreement of people with each other and of judges with people."""
+
+    dimensions: tuple[DimensionReport, ...]
+    level: float
+    resamples: int
+    seed: int
+    grades: tuple[GradeTable, ...] = ()
+    """Judges' grades of single answers."""
+    runs: tuple[RunFacts, ...] = ()
+    """What the judges were: every figure of one rests on the run of its name."""
+    plan: str = ""
+    """Whether the report keeps to a frozen analysis plan, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What defines one judge's run: `manifest` in full, {} for verdicts from a file."""
+
+    name: str
+    kind: str
+    mode: str
+    fingerprint: str
+    manifest: Mapping[str, object]
+
+
+def agreement_report(
+    table: pd.DataFrame,
+    *,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 7,
+    questions: Questions | None = None,
+    runs: Sequence[RunFacts] = (),
+    plan: str = "",
+) -> Report:
+    """Everything that votes and verdicts say about agreement, from one tidy table.
+
+    Args:
+        table: DESIGN §2's columns (see `judge.stats.agreement.COLUMNS`); row order is irrelevant.
+        level: confidence level, in (0, 1).
+        resamples: bootstrap resamples, ≥ 100.
+        seed: same seed and table, same report. Each block starts from the seed, so further
+            judges or groups do not move the figures of the others.
+        questions: turns of each question, by (benchmark, question_id); without it a question
+            has as many as were graded.
+        runs: what the judges of the table were.
+        plan: what `analysis_plan.kept` says, to be printed with the settings.
+
+    Raises:
+        UsageError: a setting is out of range.
+        DataError: the table is not what it should be.
+        NothingComputable: no vote of anyone can be used, and no judge has said anything.
+    """
+    if not 0 < level < 1:
+        raise UsageError(f"level {level}: expected a number between 0 and 1, e.g. 0.95")
+    if resamples < FEWEST_RESAMPLES:
+        raise UsageError(f"resamples {resamples}: expected at least {FEWEST_RESAMPLES}")
+    judgments = pair_judgments(table)
+    settings = Report((), level, resamples, seed)
+    found = sorted(set(judgments["dimension"]))
+    dimensions = tuple(_dimension(judgments, dimension, settings) for dimension in found)
+    grades = grade_tables(table, questions or {}, level=level, resamples=resamples, seed=seed)
+    if not grades and not any(part.blocks or part.figures for part in dimensions):
+        verdicts = int((judgments["source_kind"] == SourceKind.JUDGE).sum())
+        raise NothingComputable(
+            "no usable vote about a pair: the table's judgments about pairs are"
+            f" {verdicts} of a judge and {len(judgments) - verdicts} of raters;"
+            " agreement needs votes: collect some with `evenhand serve`, or import them"
+        )
+    return replace(settings, dimensions=dimensions, grades=grades, runs=tuple(runs), plan=plan)
+
+
+def _dimension(judgments: pd.DataFrame, dimension: str, settings: Report) -> DimensionReport:
+    here = judgments[judgments["dimension"] == dimension]
+    judges = sorted(set(here.loc[here["source_kind"] == SourceKind.JUDGE, "source_id"]))
+    verdicts = {judge: select_verdicts(here, dimension, judge) for judge in judges}
+    blocks = tuple(
+        _block(votes, group, simulated, verdicts, dimension, settings)
+        for votes, group, simulated in _populations(here, dimension)
+    )
+    notes = []
+    if not blocks:
+        notes.append("no usable votes on this dimension, so no agreement")
+    if not judges:
+        notes.append("no judge has verdicts on this dimension")
+    counted = tuple(
+        _judge_counts(judge if turns else f"{judge}, whole dialogues", part)
+        for judge, rows in verdicts.items()
+        for turns in (True, False)
+        if len(part := rows[(rows["turn"] > 0) == turns])
+    )
+    figures = tuple(
+        part
+        for judge, rows in verdicts.items()
+        for part in judge_figures(
+            rows,
+            judge,
+            dimension,
+            level=settings.level,
+            resamples=settings.resamples,
+            seed=settings.seed,
+        )
+    )
+    # Dialogue and turn judgments never pool: judges are compared on turns, or else on dialogues.
+    on_turns = {judge: rows[rows["turn"] > 0] for judge, rows in verdicts.items()}
+    panel = panel_of({j: r for j, r in on_turns.items() if len(r)}) or panel_of(
+        {j: r for j, r in ((j, r[r["turn"] == 0]) for j, r in verdicts.items()) if len(r)}
+    )
+    return DimensionReport(
+        dimension,
+        counted,
+        blocks,
+        tuple(notes),
+        figures,
+        stability=tuple(_stability(here, judges)),
+        panel=panel.counts if panel else None,
+        side_by_side=_side_by_side(here, dimension, panel, settings) if panel else (),
+    )
+
+
+def _stability(here: pd.DataFrame, judges: list[str]) -> Iterator[tuple[str, Stability]]:
+    """Judges that were asked several times; failures are no outcome and flip nothing."""
+    for judge in judges:
+        rows = here[(here["source_kind"] == SourceKind.JUDGE) & (here["source_id"] == judge)]
+        repeated = rows.groupby(["unit_id", "turn"])["occurrence"].transform("max") > 1
+        if repeated.any():
+            usable = (rows["status"] == Status.OK) & (rows["value"] != "")
+            asked = rows[repeated].assign(value=rows["value"].where(usable))
+            groups = asked.groupby(["unit_id", "turn"])["value"].agg(lambda v: list(v.dropna()))
+            yield judge, stability(groups.tolist())
+
+
+def _side_by_side(
+    here: pd.DataFrame, dimension: str, panel: Panel, settings: Report
+) -> tuple[Block, ...]:
+    """Each population's votes on the panel's units, beside every judge and the majority."""
+    first = panel.majority
+    common = pd.MultiIndex.from_frame(first[["unit_id", "turn"]])
+    among = here[pd.MultiIndex.from_frame(here[["unit_id", "turn"]]).isin(common)]
+    return tuple(
+        _block(votes, group, simulated, panel.verdicts, dimension, settings)
+        for votes, group, simulated in _populations(among, dimension)
+    )
+
+
+def _populations(here: pd.DataFrame, dimension: str) -> list[tuple[Votes, str, bool]]:
+    """People first: all of them, then each group when there are several; simulated apart."""
+    result = []
+    for simulated in (False, True):
+        everyone = select_votes(here, dimension, groups=None, simulated=simulated)
+        groups = sorted(set(everyone.rows["rater_group"]))
+        if len(groups) == 1:
+            result.append((everyone, groups[0], simulated))
+        elif groups:
+            result.append((everyone, "all", simulated))
+            for group in groups:
+                votes = select_votes(here, dimension, groups=[group], simulated=simulated)
+                result.append((votes, group, simulated))
+    return result
+
+
+def _block(
+    votes: Votes,
+    group: str,
+    simulated: bool,
+    verdicts: Mapping[str, pd.DataFrame],
+    dimension: str,
+    settings: Report,
+) -> Block:
+    population = _population(votes, group, simulated)
+    made = views.of_block(votes, verdicts)
+    stacked = np.hstack([view.counts for view in made])
+    totals = resampled_totals(stacked, resamples=settings.resamples, seed=settings.seed)
+    lines = []
+    start = 0
+    for view in made:
+        stop = start + view.counts.shape[1]
+        where = f"{population}; dimension {dimension}; {view.words()}"
+        estimates = _estimates(view, totals[:, start:stop], where, settings.level)
+        lines.append(
+            Line(
+                comparison=view.comparison,
+                judge=view.judge,
+                turn=view.turn,
+                setup=view.setup,
+                agreement=estimates["agreement"],
+                kappa_symmetrised=estimates["kappa_symmetrised"],
+                kappa=estimates["kappa"],
+                alpha=estimates["alpha"],
+                ac1=estimates["ac1"],
+                coverage=estimates.get("coverage"),
+                confusion=view.confusion(),
+            )
+        )
+        start = stop
+    counts = _vote_counts(votes)
+    return Block(population, group, simulated, counts, _notes(votes, counts, lines), tuple(lines))
+
+
+def _estimates(view: View, draws: FloatArray, where: str, level: float) -> dict[str, Estimate]:
+    """All statistics of a view, points from its counts, intervals from the same draws."""
+    totals = view.counts.sum(0)
+    n, clusters = view.rows(), view.clusters()
+    result = {}
+    for name, statistic in view.statistics.items():
+        value = float(statistic(totals))
+        share = view.share(name)
+        estimate = Estimate(
+            name=name,
+            value=None if np.isnan(value) else value,
+            reason=view.why_undefined(name) if np.isnan(value) else "",
+            population=where,
+            n=n,
+            clusters=clusters,
+            level=level,
+            excluded=view.excluded,
+            numerator=share[0] if share else None,
+            denominator=share[1] if share else None,
+        )
+        if estimate.value is not None:
+            interval = percentile_interval(statistic(draws), clusters=clusters, level=level)
+            estimate = replace(
+                estimate,
+                low=interval.low,
+                high=interval.high,
+                method=interval.method,
+                reason=interval.reason,
+            )
+        result[name] = estimate
+    return result
+
+
+def _population(votes: Votes, group: str, simulated: bool) -> str:
+    raters = votes.rows["source_id"].nunique()
+    if simulated:
+        who = f"SIMULATED votes by {raters} program-made raters (not people)"
+    else:
+        who = f"votes of {raters} {'person' if raters == 1 else 'people'}"
+    if group == "all":
+        names = ", ".join(_group(name) for name in sorted(set(votes.rows["rater_group"])))
+        return f"{who}, all groups ({names})"
+    return f"{who}, {_group(group)}"
+
+
+def _group(name: str) -> str:
+    return f"group {name}" if name else "no group given"
+
+
+def _vote_counts(votes: Votes) -> VoteCounts:
+    rows = votes.rows
+    sizes = rows.groupby(["unit_id", "turn"]).size()
+    return VoteCounts(
+        questions=rows["cluster"].nunique(),
+        pairs=rows["unit_id"].nunique(),
+        units=len(sizes),
+        units_with_two_votes=int((sizes >= 2).sum()),
+        raters=rows["source_id"].nunique(),
+        votes=len(rows),
+        ties=int((rows["value"] == Outcome.TIE).sum()),
+        both_bad=int((rows["value"] == Outcome.BOTH_BAD).sum()),
+        excluded=votes.excluded,
+    )
+
+
+def _judge_counts(judge: str, rows: pd.DataFrame) -> JudgeCounts:
+    usable = rows[rows["failure"] == ""]
+    ties = usable[usable["value"] == Outcome.TIE]
+    return JudgeCounts(
+        judge=judge,
+        verdicts=len(rows),
+        usable=len(usable),
+        ties=len(ties),
+        both_bad=int((usable["value"] == Outcome.BOTH_BAD).sum()),
+        tie_reasons=_tally(ties["reason"]),
+        failed=_tally(rows["failure"]),
+    )
+
+
+def _notes(votes: Votes, counts: VoteCounts, lines: list[Line]) -> tuple[str, ...]:
+    notes = []
+    simulated = bool((votes.rows["layer"] == Layer.SIMULATED).any())
+    if simulated:
+        notes.append("simulated: a program made these votes; never quote them as people's")
+    if counts.questions < INDICATIVE_BELOW:
+        few = f"{counts.questions} question{'' if counts.questions == 1 else 's'}"
+        notes.append(f"indicative: {few}, fewer than {INDICATIVE_BELOW}")
+    else:
+        thin: dict[str, list[str]] = {}
+        for line in lines:
+            if line.setup == S1 and 0 < line.agreement.clusters < INDICATIVE_BELOW:
+                words = views.comparison_words(line.comparison, line.judge, simulated=simulated)
+                thin.setdefault(words, []).append(views.turn_words(line.turn))
+        notes.extend(
+            f"indicative: {words} has fewer than {INDICATIVE_BELOW} questions ({', '.join(turns)})"
+            for words, turns in thin.items()
+        )
+    raters = f"these {counts.raters} raters" if counts.raters > 1 else "this one rater"
+    notes.append(f"intervals resample questions, not raters: conditional on {raters}")
+    if counts.both_bad:
+        notes.append(f"S1 counts {counts.both_bad} both_bad votes as ties; S2 drops both")
+    protocols = sorted(set(votes.rows["protocol"]) - {""})  # imported votes have none
+    if len(protocols) > 1:
+        notes.append(f"votes under {len(protocols)} protocol versions are pooled")
+    if len(set(votes.rows["inclusion_probability"]) - {""}) > 1:
+        notes.append("pairs were drawn with unequal probabilities; figures here are unweighted")
+    return tuple(notes)
+
+
+def _tally(words: pd.Series[str]) -> dict[str, int]:
+    given = words[words != ""]
+    return {str(word): int(n) for word, n in sorted(given.value_counts().items())}

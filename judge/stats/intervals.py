@@ -1,0 +1,115 @@
+"""Confidence intervals that respect questions: the cluster bootstrap on counts.
+
+Votes about one question are not independent, so whole questions are resampled: C of C,
+with replacement. A resample is a vector of multinomial weights over questions, and every
+statistic here is a function of counts that add up over questions. A bootstrap is therefore
+one matrix product, weights × counts, and all statistics (and all views that are stacked
+side by side) come from the same resamples: differences between them may be taken per
+resample.
+
+Source: A. C. Davison and D. V. Hinkley, Bootstrap Methods and their Application (1997),
+section 3.8; C. A. Field and A. H. Welsh, Bootstrapping clustered data, JRSS B 69 (2007)
+369–390, https://doi.org/10.1111/j.1467-9868.2007.00593.x
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from judge.stats.coefficients import FloatArray
+
+CHUNK_CELLS = 2_000_000
+"""Weights held at one time (16 MB each as integers and as floats)."""
+
+MAX_UNDEFINED = 0.05
+"""Above this share of resamples without a value, the kept ones no longer say enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Two ends, or None twice with the reason."""
+
+    low: float | None
+    high: float | None
+    level: float
+    method: str
+    reason: str = ""
+
+
+def cluster_weights(
+    clusters: int, *, resamples: int, seed: int | np.random.Generator
+) -> Iterator[FloatArray]:
+    """Multinomial weights in chunks of shape (some resamples, clusters); rows sum to clusters.
+
+    The chunk size does not change the weights: the stream of numbers is the same.
+    """
+    rng = np.random.default_rng(seed)
+    probabilities = np.full(clusters, 1 / clusters)
+    step = max(1, CHUNK_CELLS // clusters)
+    for start in range(0, resamples, step):
+        size = min(step, resamples - start)
+        yield rng.multinomial(clusters, probabilities, size=size).astype(np.float64)
+
+
+def resampled_totals(
+    counts: FloatArray, *, resamples: int, seed: int | np.random.Generator
+) -> FloatArray:
+    """Totals of each column in each resample of the clusters.
+
+    Args:
+        counts: shape (clusters, columns), clusters ≥ 1; stack views side by side to give
+            all of them the same resamples.
+        resamples: how many, ≥ 1.
+        seed: an integer, or a generator that will be advanced.
+
+    Returns:
+        Shape (resamples, columns). Memory: this and two chunks of weights.
+    """
+    clusters, columns = counts.shape
+    totals = np.empty((resamples, columns))
+    start = 0
+    for chunk in cluster_weights(clusters, resamples=resamples, seed=seed):
+        totals[start : start + len(chunk)] = chunk @ counts
+        start += len(chunk)
+    return totals
+
+
+def percentile_interval(draws: FloatArray, *, clusters: int, level: float = 0.95) -> Interval:
+    """The middle `level` of a bootstrap distribution.
+
+    Resamples without a value (nan) are dropped and counted in `method`. There is no
+    interval with fewer than two clusters, with more than 5 % of resamples undefined, or
+    when all resamples give the same value (0 or 100 % agreement: the bootstrap then says
+    "no error", which is not so).
+
+    Args:
+        draws: shape (resamples,).
+        clusters: how many clusters contribute rows.
+        level: in (0, 1).
+
+    Raises:
+        ValueError: the level is not inside (0, 1).
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level {level}: expected a number between 0 and 1, e.g. 0.95")
+    resamples = len(draws)
+    kept = draws[~np.isnan(draws)]
+    dropped = resamples - len(kept)
+    method = f"percentile cluster bootstrap by question, {resamples} resamples"
+    if dropped:
+        method += f", {dropped} undefined and dropped"
+
+    def none(reason: str) -> Interval:
+        return Interval(None, None, level, method, reason)
+
+    if clusters < 2:
+        return none("no interval: fewer than two questions")
+    if dropped > MAX_UNDEFINED * resamples:
+        return none(f"no interval: undefined in {dropped} of {resamples} resamples")
+    if np.ptp(kept) < 1e-12:
+        return none("no interval: every resample gives the same value")
+    low, high = np.quantile(kept, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high), level, method)
