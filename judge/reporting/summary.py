@@ -15,6 +15,7 @@ import pandas as pd
 
 from annotate.errors import NothingComputable, UsageError
 from annotate.records import Layer, Outcome, SourceKind, Status
+from judge.reporting.scope import population_words
 from judge.stats import views
 from judge.stats.agreement import S1, Votes, pair_judgments, select_verdicts, select_votes
 from judge.stats.coefficients import FloatArray
@@ -291,7 +292,7 @@ def _block(
     dimension: str,
     settings: Report,
 ) -> Block:
-    population = _population(votes, group, simulated)
+    population = population_words(votes, group, simulated=simulated)
     made = views.of_block(votes, verdicts)
     stacked = np.hstack([view.counts for view in made])
     totals = resampled_totals(stacked, resamples=settings.resamples, seed=settings.seed)
@@ -352,22 +353,6 @@ def _estimates(view: View, draws: FloatArray, where: str, level: float) -> dict[
             )
         result[name] = estimate
     return result
-
-
-def _population(votes: Votes, group: str, simulated: bool) -> str:
-    raters = votes.rows["source_id"].nunique()
-    if simulated:
-        who = f"SIMULATED votes by {raters} program-made raters (not people)"
-    else:
-        who = f"votes of {raters} {'person' if raters == 1 else 'people'}"
-    if group == "all":
-        names = ", ".join(_group(name) for name in sorted(set(votes.rows["rater_group"])))
-        return f"{who}, all groups ({names})"
-    return f"{who}, {_group(group)}"
-
-
-def _group(name: str) -> str:
-    return f"group {name}" if name else "no group given"
 
 
 def _vote_counts(votes: Votes) -> VoteCounts:

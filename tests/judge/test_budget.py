@@ -95,7 +95,7 @@ def test_dollars_are_capped_too(study: Store) -> None:
 
 
 def test_a_cap_in_dollars_needs_a_price() -> None:
-    with pytest.raises(UsageError, match=r"cap_usd .*known price of fake-X"):
+    with pytest.raises(UsageError, match=r"cap_usd .*known price of fake-model.*judge.prices"):
         settings(NOWHERE, cap_usd=1.0)
 
 

@@ -1,0 +1,70 @@
+"""Figures as cells of tables: one way to print a share, a coefficient, a difference, a count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from judge.reporting.document import Cell
+from judge.stats.estimate import Estimate
+
+MISSING = "–"
+
+
+def words(text: object) -> Cell:
+    """Anything that is no figure."""
+    return Cell(str(text))
+
+
+def count(number: int) -> Cell:
+    """A whole number, thousands apart."""
+    return Cell(f"{number:,}")
+
+
+def ratio(estimate: Estimate) -> Cell:
+    """Numerator and denominator of a share, e.g. 454/721."""
+    if estimate.denominator is None:
+        return Cell(f"{estimate.n:,}")
+    return Cell(f"{estimate.numerator}/{estimate.denominator}", estimate)
+
+
+def share(estimate: Estimate) -> Cell:
+    """In percent with its interval: 63.0 [58.1, 68.0]."""
+    return _figure(estimate, lambda value: f"{100 * value:.1f}")
+
+
+def points(estimate: Estimate) -> Cell:
+    """A difference of shares in percentage points, signed: +2.7 [−0.4, +5.9]."""
+    return _figure(estimate, lambda value: signed(100 * value, 1))
+
+
+def coefficient(estimate: Estimate) -> Cell:
+    """Kappa and its like without the leading zero: .426 [.352, .503]."""
+    return _figure(estimate, coefficient_words)
+
+
+def number(estimate: Estimate, decimals: int = 2) -> Cell:
+    """Any other value, signed: +0.31 [−0.02, +0.64]."""
+    return _figure(estimate, lambda value: signed(value, decimals))
+
+
+def coefficient_words(value: float) -> str:
+    """Three decimals, no leading zero: .426, −.012, 1.000."""
+    rounded = round(value, 3) + 0.0
+    text = f"{abs(rounded):.3f}"
+    return ("−" if rounded < 0 else "") + (text[1:] if text.startswith("0") else text)
+
+
+def signed(value: float, decimals: int) -> str:
+    """With + or − before it; a rounded zero has neither."""
+    rounded = round(value, decimals) + 0.0
+    sign = "+" if rounded > 0 else "−" if rounded < 0 else ""
+    return f"{sign}{abs(rounded):.{decimals}f}"
+
+
+def _figure(estimate: Estimate, shown: Callable[[float], str]) -> Cell:
+    if estimate.value is None:
+        return Cell(MISSING, estimate, estimate.reason)
+    if estimate.low is None or estimate.high is None:
+        return Cell(shown(estimate.value), estimate, estimate.reason)
+    low, high = shown(estimate.low), shown(estimate.high)
+    return Cell(f"{shown(estimate.value)} [{low}, {high}]", estimate)

@@ -1,0 +1,146 @@
+"""A report as a document: sections of text, facts, tables, pictures and quoted exchanges.
+
+Topics make it (`judge.reporting.topics`), renderers print it: to a terminal, as Markdown, as
+one HTML page, as LaTeX and CSV tables. What a figure is and how it reads is decided once, in
+the topic; how it looks is decided once per renderer. All text is plain: escaping is the
+renderer's work, and no name from a file can become markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from judge.reporting.pictures import Plot
+from judge.stats.estimate import Estimate
+
+
+class Weight(StrEnum):
+    """How much a paragraph wants to be read."""
+
+    PLAIN = "plain"
+    KEY = "key"
+    """What the section comes to, in a sentence."""
+    WARNING = "warning"
+    """What must not be overlooked before a figure is quoted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One paragraph."""
+
+    words: str
+    weight: Weight = Weight.PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Short sentences, one under another."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A heading; words stand to the left, numbers to the right."""
+
+    heading: str
+    words: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What is printed; a figure keeps its estimate, for CSV files and for tooltips."""
+
+    text: str
+    estimate: Estimate | None = None
+    remark: str = ""
+    """Why the figure or its interval is missing; renderers letter it and print it below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells under columns; `id` also names its files."""
+
+    id: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    remarks: tuple[str, ...] = ()
+    """Printed below, before the reasons of missing figures."""
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"{self.id}: {len(row)} cells for {len(self.columns)} columns")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure of the report: data to draw, and the same in words."""
+
+    id: str
+    caption: str
+    alt: str
+    """What it shows, for whoever cannot see it."""
+    plot: Plot
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """Two answers to one question beside what people and the judge said of them."""
+
+    id: str
+    heading: str
+    facts: tuple[str, ...]
+    """Votes, verdicts in each order, what they come to."""
+    turns: tuple[tuple[str, str, str], ...]
+    """Per turn: what the user said, the answer of a, the answer of b; as written."""
+    names: tuple[str, str]
+    """Of the two models, a and b."""
+
+
+Part: TypeAlias = Text | Facts | Table | Picture | Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading with what stands under it."""
+
+    id: str
+    """Unique in the document: letters, digits and hyphens."""
+    title: str
+    parts: tuple[Part, ...] = ()
+    sections: tuple[Section, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Title, what the reader must know first, and the sections."""
+
+    title: str
+    lead: tuple[Text, ...]
+    settings: str
+    """Level, resampling and seed, in one line."""
+    sections: tuple[Section, ...]
+
+    def parts(self) -> Iterator[Part]:
+        """Everything in the order in which it is read."""
+
+        def inside(section: Section) -> Iterator[Part]:
+            yield from section.parts
+            for one in section.sections:
+                yield from inside(one)
+
+        for section in self.sections:
+            yield from inside(section)
+
+    def tables(self) -> Iterator[Table]:
+        """All tables, in order."""
+        return (part for part in self.parts() if isinstance(part, Table))
+
+    def pictures(self) -> Iterator[Picture]:
+        """All pictures, in order."""
+        return (part for part in self.parts() if isinstance(part, Picture))

@@ -1,0 +1,193 @@
+"""What a topic of the report is made from: a judge beside one population, on one dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+import pandas as pd
+
+from annotate.records import Layer, SourceKind
+from judge.stats import joint
+from judge.stats.agreement import S1, S2, Votes, select_verdicts, select_votes
+from judge.stats.estimate import Estimate
+from judge.stats.rows import Rows, judged_rows, question_index
+
+Key = TypeVar("Key", bound=Hashable)
+
+ALL = "all"
+"""The group that is everyone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How intervals are made; the same for every figure of a report."""
+
+    level: float = 0.95
+    resamples: int = 10_000
+    seed: int = 7
+
+
+@dataclass(frozen=True, slots=True)
+class UnitText:
+    """What was compared: per turn what the user said and both answers, as written."""
+
+    question: str
+    category: str
+    names: tuple[str, str]
+    turns: tuple[tuple[str, str, str], ...]
+
+
+class Texts(Protocol):
+    """Where the gallery finds texts; a study's store, or nothing."""
+
+    def __call__(self, unit: str) -> UnitText | None:
+        """The texts of a pair, None where they are not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a study gives to its report, beside settings; frames are never changed."""
+
+    judgments: pd.DataFrame
+    """From `judge.stats.agreement.pair_judgments`."""
+    answers: pd.DataFrame | None = None
+    """`judge.stats.baselines.ANSWER_COLUMNS`: lengths and refusals; None without any text."""
+    ballots: pd.DataFrame | None = None
+    """Standing votes as cast, columns dimension, rater, rater_group, layer, pair, choice, order,
+    active_ms, sequence; occurrence 1 only. None where all votes were imported."""
+    texts: Texts | None = None
+
+
+@dataclass(frozen=True)
+class Scope:
+    """One dimension, one population, one judge."""
+
+    dimension: str
+    population: str
+    """In words, as printed beside every figure."""
+    judge: str
+    group: str
+    """A rater group, or `all`."""
+    votes: Votes
+    """Of turns ≥ 1; dialogue judgments are a scope of their own."""
+    verdicts: pd.DataFrame
+    """From `select_verdicts`, all units of the judge on the same kind of turns."""
+    material: Material
+    settings: Settings
+
+    @cached_property
+    def questions(self) -> pd.Index[str]:
+        """Every question with a vote: what is resampled."""
+        return question_index(self.votes.rows["cluster"])
+
+    @cached_property
+    def rows(self) -> Mapping[str, Rows]:
+        """Votes beside verdicts, by setup."""
+        return {
+            setup: judged_rows(self.votes, self.verdicts, setup, self.questions)
+            for setup in (S1, S2)
+        }
+
+    def estimates(self, figures: Mapping[Key, joint.Figure]) -> dict[Key, Estimate]:
+        """Values and intervals of figures on :attr:`questions`, from the report's resamples."""
+        settings = self.settings
+        return joint.estimates(
+            figures,
+            len(self.questions),
+            level=settings.level,
+            resamples=settings.resamples,
+            seed=settings.seed,
+        )
+
+    @property
+    def key(self) -> str:
+        """Dimension, judge and group as a slug: unique in a report, fit for a file's name."""
+        words = [self.dimension, self.judge, *([] if self.group == ALL else [self.group])]
+        if self.simulated:
+            words.append("simulated")
+        if self.whole_dialogues:
+            words.append("dialogues")
+        return "-".join(map(slug, words))
+
+    @property
+    def simulated(self) -> bool:
+        """A program made the votes: never to be quoted as people's."""
+        return bool((self.votes.rows["layer"] == Layer.SIMULATED).any())
+
+    @property
+    def whole_dialogues(self) -> bool:
+        """Judgments of whole dialogues (turn 0), never pooled with those of turns."""
+        return bool((self.votes.rows["turn"] == 0).any())
+
+
+def scopes(
+    material: Material,
+    settings: Settings,
+    *,
+    groups: Sequence[str] | None = None,
+    judges: Sequence[str] | None = None,
+) -> Iterator[Scope]:
+    """Every judge beside everyone who voted, per dimension; dialogues after turns.
+
+    Votes of people; simulated ones only where no person voted on the dimension.
+
+    Args:
+        material: of the study.
+        settings: of the report.
+        groups: rater groups that count, or None for all.
+        judges: names of the judges wanted, or None for all.
+    """
+    everything = material.judgments
+    of_judges = everything[everything["source_kind"] == SourceKind.JUDGE]
+    for dimension in sorted(set(everything["dimension"])):
+        votes = select_votes(everything, dimension, groups=groups, simulated=False)
+        simulated = votes.rows.empty
+        if simulated:
+            votes = select_votes(everything, dimension, groups=groups, simulated=True)
+        names = sorted(set(of_judges.loc[of_judges["dimension"] == dimension, "source_id"]))
+        for dialogues in (False, True):
+            part = replace(votes, rows=votes.rows[(votes.rows["turn"] == 0) == dialogues])
+            if part.rows.empty:
+                continue
+            group = ALL if groups is None or len(groups) != 1 else groups[0]
+            for judge in names:
+                if judges is not None and judge not in judges:
+                    continue
+                verdicts = select_verdicts(everything, dimension, judge)
+                yield Scope(
+                    dimension,
+                    population_words(part, group, simulated=simulated),
+                    judge,
+                    group,
+                    part,
+                    verdicts[(verdicts["turn"] == 0) == dialogues],
+                    material,
+                    settings,
+                )
+
+
+def population_words(votes: Votes, group: str, *, simulated: bool) -> str:
+    """Whose votes, as printed beside every figure of theirs."""
+    raters = votes.rows["source_id"].nunique()
+    if simulated:
+        who = f"SIMULATED votes by {raters} program-made raters (not people)"
+    else:
+        who = f"votes of {raters} {'person' if raters == 1 else 'people'}"
+    names = sorted(set(votes.rows["rater_group"]))
+    if group == ALL and len(names) != 1:
+        return f"{who}, all groups ({', '.join(map(_group_words, names))})"
+    return f"{who}, {_group_words(names[0] if group == ALL else group)}"
+
+
+def slug(words: str) -> str:
+    """Letters, digits and hyphens; a name of other letters keeps its characters' numbers."""
+    plain = "".join(ch if ch.isascii() and ch.isalnum() else "-" for ch in words.lower())
+    short = "-".join(filter(None, plain.split("-")))
+    return short or "-".join(f"{ord(ch):x}" for ch in words)
+
+
+def _group_words(name: str) -> str:
+    return f"group {name}" if name else "no group given"
