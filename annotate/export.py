@@ -11,7 +11,7 @@ from typing import Any
 
 from .ballots import STANDING
 from .errors import StoreUnavailable
-from .records import Choice, Order, Outcome
+from .records import Order, Outcome, choice_of
 from .store import Store
 
 COLUMNS = (
@@ -101,12 +101,9 @@ def vote_rows(store: Store) -> Iterator[dict[str, Any]]:
 def _screen_terms(row: dict[str, Any]) -> dict[str, str | None]:
     """What the rater saw and pressed, derived from outcome and order for readers' ease."""
     order = Order(row["order_shown"])
-    if order is Order.UNKNOWN:
+    picked = choice_of(Outcome(row["outcome"]), order)
+    if picked is None:
         return {"shown_left": None, "shown_right": None, "choice": None}
     models = (row["model_a"], row["model_b"])
     left, right = models if order is Order.AB else models[::-1]
-    sides = {Outcome.TIE: Choice.TIE, Outcome.BOTH_BAD: Choice.BOTH_BAD}
-    picked = Outcome(row["outcome"])
-    first = Outcome.A if order is Order.AB else Outcome.B
-    choice = sides.get(picked) or (Choice.LEFT if picked is first else Choice.RIGHT)
-    return {"shown_left": left, "shown_right": right, "choice": choice.value}
+    return {"shown_left": left, "shown_right": right, "choice": picked.value}

@@ -144,6 +144,17 @@ def outcome(choice: Choice, order: Order) -> Outcome:
     return Outcome.A if (choice is Choice.LEFT) == (order is Order.AB) else Outcome.B
 
 
+def choice_of(outcome: Outcome, order: Order) -> Choice | None:
+    """What was picked on screen: the inverse of :func:`outcome`; None with an unknown order."""
+    if order is Order.UNKNOWN:
+        return None
+    if outcome is Outcome.TIE:
+        return Choice.TIE
+    if outcome is Outcome.BOTH_BAD:
+        return Choice.BOTH_BAD
+    return Choice.LEFT if (outcome is Outcome.A) == (order is Order.AB) else Choice.RIGHT
+
+
 def mirrored(value: Outcome) -> Outcome:
     """The same judgment when the two answers change names (a ↔ b)."""
     return {Outcome.A: Outcome.B, Outcome.B: Outcome.A}.get(value, value)

@@ -32,6 +32,11 @@ def share(estimate: Estimate) -> Cell:
     return _figure(estimate, lambda value: f"{100 * value:.1f}")
 
 
+def share_alone(estimate: Estimate) -> Cell:
+    """In percent, its interval left to CSV and tooltip."""
+    return _alone(estimate, lambda value: f"{100 * value:.1f}")
+
+
 def points(estimate: Estimate) -> Cell:
     """A difference of shares in percentage points, signed: +2.7 [−0.4, +5.9]."""
     return _figure(estimate, lambda value: signed(100 * value, 1))
@@ -45,6 +50,16 @@ def coefficient(estimate: Estimate) -> Cell:
 def number(estimate: Estimate, decimals: int = 2) -> Cell:
     """Any other value, signed: +0.31 [−0.02, +0.64]."""
     return _figure(estimate, lambda value: signed(value, decimals))
+
+
+def grade(estimate: Estimate) -> Cell:
+    """A mean grade: 5.46 [5.12, 5.80]."""
+    return _figure(estimate, lambda value: f"{value:.2f}")
+
+
+def grade_alone(estimate: Estimate) -> Cell:
+    """A mean grade without its interval."""
+    return _alone(estimate, lambda value: f"{value:.2f}")
 
 
 def coefficient_words(value: float) -> str:
@@ -68,3 +83,9 @@ def _figure(estimate: Estimate, shown: Callable[[float], str]) -> Cell:
         return Cell(shown(estimate.value), estimate, estimate.reason)
     low, high = shown(estimate.low), shown(estimate.high)
     return Cell(f"{shown(estimate.value)} [{low}, {high}]", estimate)
+
+
+def _alone(estimate: Estimate, shown: Callable[[float], str]) -> Cell:
+    if estimate.value is None:
+        return Cell(MISSING, estimate, estimate.reason)
+    return Cell(shown(estimate.value), estimate)

@@ -53,6 +53,8 @@ class Material:
 
     judgments: pd.DataFrame
     """From `judge.stats.agreement.pair_judgments`."""
+    table: pd.DataFrame | None = None
+    """The tidy table itself, with grades of answers; None where only pairs are known."""
     answers: pd.DataFrame | None = None
     """`judge.stats.baselines.ANSWER_COLUMNS`: lengths and refusals; None without any text."""
     ballots: pd.DataFrame | None = None
