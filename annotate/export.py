@@ -62,7 +62,7 @@ def _write_parts(store: Store, part_jsonl: Path, part_table: Path) -> int:
         writer.writeheader()
         for row in vote_rows(store):
             lines.write(json.dumps(row, ensure_ascii=False) + "\n")
-            writer.writerow({name: _inert(value) for name, value in row.items()})
+            writer.writerow({name: inert(value) for name, value in row.items()})
             count += 1
     return count
 
@@ -71,7 +71,7 @@ def _part(path: Path) -> Path:
     return path.with_name(path.name + ".part")
 
 
-def _inert(value: Any) -> Any:
+def inert(value: Any) -> Any:
     """A cell that a spreadsheet would run as a formula starts with an apostrophe instead."""
     if isinstance(value, str) and value[:1] and value[0] in FORMULA_STARTS:
         return "'" + value

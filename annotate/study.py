@@ -30,12 +30,23 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class HumanSubjects(_Section):
+    """`[study.human_subjects]`: what a paper says of the people who rated."""
+
+    recruitment: str = ""
+    pay: str = ""
+    ethics: str = ""
+    training: str = ""
+    population: str = ""
+
+
 class StudySection(_Section):
     """`[study]`: what it is called and whom raters can ask."""
 
     title: str = Field(min_length=1, max_length=200)
     language: Literal["en"] = "en"
     contact: str = ""
+    human_subjects: HumanSubjects = HumanSubjects()
 
 
 class Dimension(_Section):

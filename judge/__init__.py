@@ -24,14 +24,15 @@ if TYPE_CHECKING:
     from judge.engine.settings import JudgeSettings
     from judge.engine.tally import RunSummary
     from judge.reporting.report import to_json, to_markdown, to_text, write
-    from judge.reporting.summary import Report, agreement_report
+    from judge.reporting.summary import agreement_report
+    from judge.reporting.values import Report
     from judge.stats.estimate import Estimate
 
 _HOMES = {
     "Endpoint": "engine.endpoints",
     "Estimate": "stats.estimate",
     "JudgeSettings": "engine.settings",
-    "Report": "reporting.summary",
+    "Report": "reporting.values",
     "RunSummary": "engine.tally",
     "VerdictStore": "database.store",
     "agreement_report": "reporting.summary",

@@ -15,7 +15,8 @@ from annotate.live import LiveSettings
 from annotate.study import Study
 from judge.console.html import bar, cards, empty, muted, table, text, warning
 from judge.database.table import tidy
-from judge.reporting.summary import Line, Report, agreement_report
+from judge.reporting.summary import agreement_report
+from judge.reporting.values import Line, Report
 from judge.stats.agreement import S1
 from judge.stats.estimate import Estimate
 from judge.stats.views import comparison_words, turn_words

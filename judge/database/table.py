@@ -12,7 +12,7 @@ from annotate import ballots
 from annotate.store import Store
 from judge.database.order_verdicts import order_verdicts
 from judge.database.store import VerdictStore
-from judge.reporting.summary import RunFacts
+from judge.reporting.values import RunFacts
 
 
 def tidy(store: Store) -> pd.DataFrame:

@@ -26,7 +26,7 @@ from judge.reporting.layout import (
     wrapped,
 )
 from judge.reporting.plain import plain
-from judge.reporting.summary import Block, DimensionReport, JudgeCounts, Line, Report, VoteCounts
+from judge.reporting.values import Block, DimensionReport, JudgeCounts, Line, Report, VoteCounts
 from judge.stats.estimate import Estimate
 from judge.stats.views import comparison_words, turn_words
 

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 
 import pandas as pd
 
+from annotate.errors import UsageError
 from annotate.records import Layer, SourceKind
 from judge.stats import joint
 from judge.stats.agreement import S1, S2, Votes, select_verdicts, select_votes
@@ -169,6 +170,54 @@ def scopes(
                     material,
                     settings,
                 )
+
+
+def choose(
+    material: Material, groups: Sequence[str], judges: Sequence[str]
+) -> tuple[Material, str]:
+    """The material without raters of other groups and without other judges, and this in words.
+
+    Raises:
+        UsageError: a group or a judge is not there; judges may be named by how they begin.
+    """
+    rows = material.judgments
+    of_judges = rows["source_kind"] == SourceKind.JUDGE
+    known = sorted(set(rows.loc[of_judges, "source_id"]))
+    wanted = {_named(name, known, "judge", "--against") for name in judges}
+    known_groups = sorted(set(rows.loc[~of_judges, "rater_group"]))
+    for group in groups:
+        if group not in known_groups:
+            raise UsageError(
+                f"--raters {group}: no such group; expected one of"
+                f" {', '.join(known_groups) or 'none: there are no votes'}"
+            )
+
+    def kept(frame: pd.DataFrame) -> pd.DataFrame:
+        judge = frame["source_kind"] == SourceKind.JUDGE
+        keep = ~judge | (frame["source_id"].isin(wanted) if judges else True)
+        return frame[keep & (judge | (frame["rater_group"].isin(groups) if groups else True))]
+
+    parts = []
+    if groups:
+        parts.append(f"only raters of {' and '.join(map(_group_words, groups))}")
+    if judges:
+        parts.append(f"only judge {' and '.join(sorted(wanted))}")
+    table = None if material.table is None else kept(material.table)
+    ballots = material.ballots
+    if groups and ballots is not None:
+        ballots = ballots[ballots["rater_group"].isin(groups)]
+    chosen = replace(material, judgments=kept(rows), table=table, ballots=ballots)
+    return chosen, "; ".join(parts)
+
+
+def _named(name: str, known: Sequence[str], what: str, option: str) -> str:
+    """The one that is called so, or the only one that begins so."""
+    found = [one for one in known if one == name] or [one for one in known if one.startswith(name)]
+    if len(found) == 1:
+        return found[0]
+    listed = ", ".join(known) or "none has verdicts"
+    problem = f"{len(found)} {what}s begin so" if found else f"no such {what}"
+    raise UsageError(f"{option} {name}: {problem}; expected one of {listed}")
 
 
 def population_words(votes: Votes, group: str, *, simulated: bool) -> str:

@@ -8,22 +8,33 @@ the same resampled totals.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from annotate.errors import NothingComputable, UsageError
 from annotate.records import Layer, Outcome, SourceKind, Status
-from judge.reporting.scope import population_words
+from judge.reporting.findings import findings
+from judge.reporting.scope import Material, Settings, choose, population_words, scopes
+from judge.reporting.topics.study import StudyFacts
+from judge.reporting.values import (
+    Block,
+    DimensionReport,
+    JudgeCounts,
+    Line,
+    Report,
+    RunFacts,
+    VoteCounts,
+)
 from judge.stats import views
 from judge.stats.agreement import S1, Votes, pair_judgments, select_verdicts, select_votes
 from judge.stats.coefficients import FloatArray
 from judge.stats.estimate import Estimate
-from judge.stats.grades import GradeTable, Questions, grade_tables
+from judge.stats.grades import Questions, grade_tables
 from judge.stats.intervals import percentile_interval, resampled_totals
-from judge.stats.one_judge import JudgeFigures, judge_figures
-from judge.stats.panel import Panel, PanelCounts, panel_of
+from judge.stats.one_judge import judge_figures
+from judge.stats.panel import Panel, panel_of
 from judge.stats.replicates import Stability, stability
 from judge.stats.views import View
 
@@ -31,121 +42,6 @@ INDICATIVE_BELOW = 30
 """Questions under which intervals of this kind are too narrow to rely on."""
 
 FEWEST_RESAMPLES = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One comparison on some turns in one setup."""
-
-    comparison: str
-    """`human-human` or `judge-human`."""
-    judge: str
-    """The judge's source id; empty for human–human."""
-    turn: int | None
-    """1, 2, …; 0 is the whole dialogue; None is all turns ≥ 1 together."""
-    setup: str
-    """S1 or S2."""
-    agreement: Estimate
-    kappa_symmetrised: Estimate
-    kappa: Estimate
-    alpha: Estimate
-    ac1: Estimate
-    coverage: Estimate | None
-    """S2 only: its rows as a share of S1's."""
-    confusion: tuple[tuple[int, ...], ...]
-    """Counts by CATEGORIES: votes × verdicts; human–human: ordered pairs, each pair twice."""
-
-
-@dataclass(frozen=True, slots=True)
-class VoteCounts:
-    """What a population's votes on a dimension come to."""
-
-    questions: int
-    pairs: int
-    units: int
-    """Pair × turn."""
-    units_with_two_votes: int
-    raters: int
-    votes: int
-    ties: int
-    both_bad: int
-    excluded: Mapping[str, int]
-    """Votes not used at all, by reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeCounts:
-    """What a judge's pair verdicts on a dimension come to."""
-
-    judge: str
-    verdicts: int
-    usable: int
-    ties: int
-    both_bad: int
-    tie_reasons: Mapping[str, int]
-    """Ties by recorded reason, e.g. `inconsistent`."""
-    failed: Mapping[str, int]
-    """Verdicts without a value, by status."""
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """One population of raters on one dimension."""
-
-    population: str
-    """In words, as printed beside every figure."""
-    group: str
-    """The rater group, or `all`."""
-    simulated: bool
-    """Made by a program: never to be quoted as people's."""
-    counts: VoteCounts
-    notes: tuple[str, ...]
-    lines: tuple[Line, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DimensionReport:
-    """Everything on one dimension; dimensions never mix."""
-
-    dimension: str
-    judges: tuple[JudgeCounts, ...]
-    blocks: tuple[Block, ...]
-    notes: tuple[str, ...]
-    figures: tuple[JudgeFigures, ...] = ()
-    """Of each judge alone: win rates and position."""
-    stability: tuple[tuple[str, Stability], ...] = ()
-    """Of each judge that was asked several times: how far it agrees with itself."""
-    panel: PanelCounts | None = None
-    """Of two judges or more: what all of them judged, and their majority there."""
-    side_by_side: tuple[Block, ...] = ()
-    """The judges and their majority on what all of them judged."""
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """Agreement of people with each other and of judges with people."""
-
-    dimensions: tuple[DimensionReport, ...]
-    level: float
-    resamples: int
-    seed: int
-    grades: tuple[GradeTable, ...] = ()
-    """Judges' grades of single answers."""
-    runs: tuple[RunFacts, ...] = ()
-    """What the judges were: every figure of one rests on the run of its name."""
-    plan: str = ""
-    """Whether the report keeps to a frozen analysis plan, in a sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunFacts:
-    """What defines one judge's run: `manifest` in full, {} for verdicts from a file."""
-
-    name: str
-    kind: str
-    mode: str
-    fingerprint: str
-    manifest: Mapping[str, object]
 
 
 def agreement_report(
@@ -193,6 +89,51 @@ def agreement_report(
             " agreement needs votes: collect some with `evenhand serve`, or import them"
         )
     return replace(settings, dimensions=dimensions, grades=grades, runs=tuple(runs), plan=plan)
+
+
+def full_report(
+    material: Material,
+    study: StudyFacts | None = None,
+    *,
+    settings: Settings | None = None,
+    groups: Sequence[str] = (),
+    judges: Sequence[str] = (),
+    by: Sequence[str] = (),
+    questions: Questions | None = None,
+    runs: Sequence[RunFacts] = (),
+    plan: str = "",
+) -> Report:
+    """:func:`agreement_report` with what each agreement is worth, and what was studied.
+
+    Args:
+        material: of the study.
+        study: its facts, for the report's head.
+        settings: level, resamples and seed.
+        groups: rater groups that count; none named is all.
+        judges: judges that count, by name or by the start of it; none named is all.
+        by: breakdowns, see `judge.reporting.topics.breakdown`.
+        questions: as for :func:`agreement_report`.
+        runs: likewise.
+        plan: likewise.
+
+    Raises:
+        UsageError: a setting is out of range, or a group, judge or breakdown is not known.
+        DataError: the table is not what it should be.
+        NothingComputable: nothing can be said.
+    """
+    settings = settings or Settings()
+    chosen, words = choose(material, groups, judges)
+    report = agreement_report(
+        chosen.table if chosen.table is not None else chosen.judgments,
+        level=settings.level,
+        resamples=settings.resamples,
+        seed=settings.seed,
+        questions=questions,
+        runs=[run for run in runs if not judges or run.name in _judges(chosen.judgments)],
+        plan=plan,
+    )
+    found = tuple(findings(scope, by) for scope in scopes(chosen, settings, groups=groups or None))
+    return replace(report, study=study, findings=found, chosen=words)
 
 
 def _dimension(judgments: pd.DataFrame, dimension: str, settings: Report) -> DimensionReport:
@@ -418,3 +359,7 @@ def _notes(votes: Votes, counts: VoteCounts, lines: list[Line]) -> tuple[str, ..
 def _tally(words: pd.Series[str]) -> dict[str, int]:
     given = words[words != ""]
     return {str(word): int(n) for word, n in sorted(given.value_counts().items())}
+
+
+def _judges(judgments: pd.DataFrame) -> set[str]:
+    return set(judgments.loc[judgments["source_kind"] == SourceKind.JUDGE, "source_id"])

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judge.reporting.summary import Block, Line, Report, agreement_report
+from judge.reporting.summary import agreement_report
+from judge.reporting.values import Block, Line, Report
 from judge.stats.estimate import Estimate
 
 SHARED = Path(__file__).parents[2] / ".." / "shared" / "data"

@@ -15,7 +15,8 @@ from hypothesis.extra import numpy as arrays
 from sklearn.metrics import cohen_kappa_score
 
 from annotate.errors import DataError, NothingComputable, UsageError
-from judge.reporting.summary import Block, Line, agreement_report
+from judge.reporting.summary import agreement_report
+from judge.reporting.values import Block, Line
 from judge.stats import coefficients as formulas
 from judge.stats.agreement import pair_judgments, select_votes
 

@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 from judge.reporting.report import to_json, to_markdown, to_text, write
-from judge.reporting.summary import Report, agreement_report
+from judge.reporting.summary import agreement_report
+from judge.reporting.values import Report
 from judge.stats.estimate import Estimate
 
 

@@ -9,7 +9,7 @@ from judge.reporting import cells
 from judge.reporting.document import Cell, Column, Facts, Part, Section, Table, Text, Weight
 from judge.reporting.layout import counted, percent, tallied
 from judge.reporting.scope import slug
-from judge.reporting.summary import Block, Line
+from judge.reporting.values import Block, Line
 from judge.stats.views import comparison_words, turn_words
 
 COLUMNS = (
