@@ -169,37 +169,42 @@ main.add_command(judge)
 
 @main.command()
 @STUDY
+@click.option("--against", multiple=True, metavar="RUN", help="Only this judge; repeatable.")
+@click.option("--raters", multiple=True, metavar="GROUP", help="Only this group; repeatable.")
+@click.option("--by", default="turn,category,pair", help="Breakdowns: turn, category, pair, rater.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder; default: exports/STUDY.")
 @click.option("--resamples", type=click.IntRange(100, 1_000_000), help="Default: study.toml.")
-def report(study: Path, out: Path | None, resamples: int | None) -> None:
-    """Print how far raters, and the judge, agree; write report.md and report.json.
+@click.option("--no-figures", is_flag=True, help="Draw no pictures: numbers alone.")
+def report(
+    study: Path,
+    against: tuple[str, ...],
+    raters: tuple[str, ...],
+    by: str,
+    out: Path | None,
+    resamples: int | None,
+    no_figures: bool,
+) -> None:
+    """Print how far raters, and the judge, agree; write the report for a paper into a folder.
 
-    Below that, for each judge alone: the models' win rates, and whether its verdicts follow
-    the order in which answers were shown.
+    One page (report.html), Markdown, JSON, LaTeX and CSV tables, pictures, the methods paragraph
+    with its BibTeX, and the votes under pseudonyms.
 
     \b
-    Example: evenhand report harm-study --out exports/spring
+    Example: evenhand report harm-study --raters expert --by turn,category --out exports/spring
     """
-    from annotate.library import turn_counts
-    from judge.database.analysis_plan import kept, report_settings
-    from judge.database.table import run_facts, tidy
-    from judge.reporting.report import to_text, write
-    from judge.reporting.summary import agreement_report
+    from judge.commands.report_command import Asked, compute, publish
+    from judge.reporting.text_page import to_text
 
+    levels = tuple(dict.fromkeys(word.strip() for word in by.split(",") if word.strip()))
+    asked = Asked(raters, against, levels, resamples)
     with Opened(study) as opened:
-        chosen = opened.settings.report
-        found = agreement_report(
-            tidy(opened.store),
-            level=chosen.level,
-            resamples=resamples or chosen.resamples,
-            seed=chosen.seed,
-            questions=turn_counts(opened.store),
-            runs=run_facts(opened.store),
-            plan=kept(opened.store, report_settings(opened, resamples)),
-        )
-        click.echo(to_text(found), nl=False)
-        for path in write(found, out or _exports(study)):
-            click.echo(f"Wrote {path}", err=True)
+        found = compute(opened, asked)
+        folder = out or _exports(study)
+        click.echo(to_text(found.document, str(folder)), nl=False)
+        pictures = 0 if no_figures else len(list(found.document.pictures()))
+        with click.progressbar(length=pictures, label="Drawing", file=sys.stderr) as bar:
+            written = publish(found, asked, folder, draw=not no_figures, drawn=bar.update)
+        click.echo(f"Wrote {len(written)} files into {folder}", err=True)
 
 
 @main.command("plan-analysis")

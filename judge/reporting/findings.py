@@ -6,7 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from judge.reporting.scope import Scope
-from judge.reporting.topics import excess, gallery
+from judge.reporting.topics import breakdown as by_level
+from judge.reporting.topics import confusion as votes_and_verdicts
+from judge.reporting.topics import excess as over_baselines
+from judge.reporting.topics import gallery as apart
+from judge.reporting.topics import majority as one_voice
+from judge.reporting.topics import raters as by_rater
+from judge.reporting.topics import reference as matched
+from judge.reporting.topics.breakdown import BreakdownFound
+from judge.reporting.topics.confusion import Confusion
+from judge.reporting.topics.excess import Excess
+from judge.reporting.topics.gallery import Gallery
+from judge.reporting.topics.majority import Majority
+from judge.reporting.topics.raters import Raters
+from judge.reporting.topics.reference import Reference
+
+BREAKDOWNS = ("turn", "category", "pair")
+"""What agreement is broken down by, unless another is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +36,13 @@ class Findings:
     population: str
     simulated: bool
     whole_dialogues: bool
-    excess: excess.Excess
-    gallery: gallery.Gallery
+    excess: Excess
+    reference: Reference
+    majority: Majority
+    confusion: Confusion
+    breakdowns: tuple[BreakdownFound, ...]
+    raters: Raters
+    gallery: Gallery
 
 
 def findings(scope: Scope, by: Sequence[str]) -> Findings:
@@ -42,6 +63,11 @@ def findings(scope: Scope, by: Sequence[str]) -> Findings:
         population=scope.population,
         simulated=scope.simulated,
         whole_dialogues=scope.whole_dialogues,
-        excess=excess.found(scope),
-        gallery=gallery.found(scope),
+        excess=over_baselines.found(scope),
+        reference=matched.found(scope),
+        majority=one_voice.found(scope),
+        confusion=votes_and_verdicts.found(scope),
+        breakdowns=tuple(by_level.found(scope, level) for level in by),
+        raters=by_rater.found(scope),
+        gallery=apart.found(scope),
     )

@@ -8,7 +8,19 @@ from judge.reporting.document import Document, Facts, Part, Section, Text, Weigh
 from judge.reporting.findings import Findings
 from judge.reporting.layout import counted
 from judge.reporting.scope import Texts, slug
-from judge.reporting.topics import agreement, excess, gallery, grades, judge_alone, study
+from judge.reporting.topics import (
+    agreement,
+    breakdown,
+    confusion,
+    excess,
+    gallery,
+    grades,
+    judge_alone,
+    majority,
+    raters,
+    reference,
+    study,
+)
 from judge.reporting.values import DimensionReport, JudgeCounts, Report, RunFacts
 
 TITLE = "Agreement report"
@@ -52,6 +64,8 @@ def _lead(report: Report) -> Iterator[Text]:
         said = excess.headline(one.excess)
         where = f"On {one.dimension}{', whole dialogues' if one.whole_dialogues else ''}: "
         yield Text(where + said.words[0].lower() + said.words[1:], said.weight)
+        beside = reference.headline(one.reference)
+        yield Text(beside.words, beside.weight)
         if one.simulated:
             yield Text(agreement.SIMULATED, Weight.WARNING)
 
@@ -117,6 +131,12 @@ def _dimension(part: DimensionReport, found: list[Findings]) -> Section:
 
 def _topics(found: Findings) -> Iterator[Section]:
     yield excess.section(found.excess)
+    yield reference.section(found.reference)
+    yield majority.section(found.majority)
+    yield confusion.section(found.confusion)
+    for one in found.breakdowns:
+        yield breakdown.section(one)
+    yield raters.section(found.raters)
 
 
 def _facts(part: DimensionReport) -> Iterator[str]:
