@@ -11,6 +11,7 @@ from typing import Any
 
 from .ballots import STANDING
 from .errors import StoreUnavailable
+from .inert import inert
 from .records import Choice, Order, Outcome
 from .store import Store
 
@@ -20,7 +21,6 @@ COLUMNS = (
     "grade", "harm", "order_shown", "shown_left", "shown_right", "choice", "revision", "purpose",
     "inclusion_probability", "protocol", "active_ms", "comment", "created_at",
 )  # fmt: skip
-FORMULA_STARTS = "=+-@\t\r\n＝＋－＠"
 
 
 def export_votes(store: Store, folder: Path) -> list[tuple[Path, int]]:
@@ -62,20 +62,13 @@ def _write_parts(store: Store, part_jsonl: Path, part_table: Path) -> int:
         writer.writeheader()
         for row in vote_rows(store):
             lines.write(json.dumps(row, ensure_ascii=False) + "\n")
-            writer.writerow({name: _inert(value) for name, value in row.items()})
+            writer.writerow({name: inert(value) for name, value in row.items()})
             count += 1
     return count
 
 
 def _part(path: Path) -> Path:
     return path.with_name(path.name + ".part")
-
-
-def _inert(value: Any) -> Any:
-    """A cell that a spreadsheet would run as a formula starts with an apostrophe instead."""
-    if isinstance(value, str) and value[:1] and value[0] in FORMULA_STARTS:
-        return "'" + value
-    return value
 
 
 def vote_rows(store: Store) -> Iterator[dict[str, Any]]:
