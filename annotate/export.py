@@ -11,6 +11,7 @@ from typing import Any
 
 from .ballots import STANDING
 from .errors import StoreUnavailable
+from .inert import inert
 from .records import Order, Outcome, choice_of
 from .store import Store
 
@@ -20,7 +21,6 @@ COLUMNS = (
     "grade", "harm", "order_shown", "shown_left", "shown_right", "choice", "revision", "purpose",
     "inclusion_probability", "protocol", "active_ms", "comment", "created_at",
 )  # fmt: skip
-FORMULA_STARTS = "=+-@\t\r\n＝＋－＠"
 
 
 def export_votes(store: Store, folder: Path) -> list[tuple[Path, int]]:
@@ -69,13 +69,6 @@ def _write_parts(store: Store, part_jsonl: Path, part_table: Path) -> int:
 
 def _part(path: Path) -> Path:
     return path.with_name(path.name + ".part")
-
-
-def inert(value: Any) -> Any:
-    """A cell that a spreadsheet would run as a formula starts with an apostrophe instead."""
-    if isinstance(value, str) and value[:1] and value[0] in FORMULA_STARTS:
-        return "'" + value
-    return value
 
 
 def vote_rows(store: Store) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from annotate.export import inert
+from annotate.inert import inert
 from annotate.records import SourceKind
 from judge.stats.agreement import NOT_JUDGED
 
