@@ -7,6 +7,11 @@ one matrix product, weights × counts, and all statistics (and all views that ar
 side by side) come from the same resamples: differences between them may be taken per
 resample.
 
+Up to MULTINOMIAL_UP_TO questions the weights are numpy's multinomial variates, so that
+published figures of small studies can be redone with numpy alone. Beyond, each resample
+draws C questions one by one and counts them: the same distribution from another stream of
+numbers, over five times as fast at 20,000 questions.
+
 Source: A. C. Davison and D. V. Hinkley, Bootstrap Methods and their Application (1997),
 section 3.8; C. A. Field and A. H. Welsh, Bootstrapping clustered data, JRSS B 69 (2007)
 369–390, https://doi.org/10.1111/j.1467-9868.2007.00593.x
@@ -23,6 +28,9 @@ from judge.stats.coefficients import FloatArray
 
 CHUNK_CELLS = 2_000_000
 """Weights held at one time (16 MB each as integers and as floats)."""
+
+MULTINOMIAL_UP_TO = 1_000
+"""Questions up to which a seed means numpy's `multinomial`; changing it changes intervals."""
 
 MAX_UNDEFINED = 0.05
 """Above this share of resamples without a value, the kept ones no longer say enough."""
@@ -47,11 +55,23 @@ def cluster_weights(
     The chunk size does not change the weights: the stream of numbers is the same.
     """
     rng = np.random.default_rng(seed)
-    probabilities = np.full(clusters, 1 / clusters)
+    draw = _multinomial if clusters <= MULTINOMIAL_UP_TO else _counted_draws
     step = max(1, CHUNK_CELLS // clusters)
     for start in range(0, resamples, step):
-        size = min(step, resamples - start)
-        yield rng.multinomial(clusters, probabilities, size=size).astype(np.float64)
+        yield draw(rng, clusters, min(step, resamples - start))
+
+
+def _multinomial(rng: np.random.Generator, clusters: int, resamples: int) -> FloatArray:
+    probabilities = np.full(clusters, 1 / clusters)
+    return rng.multinomial(clusters, probabilities, size=resamples).astype(np.float64)
+
+
+def _counted_draws(rng: np.random.Generator, clusters: int, resamples: int) -> FloatArray:
+    """Row by row: one resample's counts stay in the processor's cache."""
+    weights = np.empty((resamples, clusters))
+    for row in weights:
+        row[:] = np.bincount(rng.integers(clusters, size=clusters), minlength=clusters)
+    return weights
 
 
 def resampled_totals(

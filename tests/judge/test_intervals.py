@@ -83,6 +83,13 @@ def test_weights_times_counts_equal_copied_rows() -> None:
                 np.testing.assert_allclose(ours, theirs, atol=1e-12, rtol=0, equal_nan=True)
 
 
+@pytest.fixture(params=[0, 1_000], ids=["counted draws", "multinomial"])
+def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(intervals, "MULTINOMIAL_UP_TO", request.param)
+    return int(request.param)
+
+
+@pytest.mark.usefixtures("method")
 def test_chunks_do_not_change_the_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = np.arange(21.0).reshape(7, 3)
     whole = resampled_totals(counts, resamples=50, seed=3)
@@ -90,9 +97,31 @@ def test_chunks_do_not_change_the_resamples(monkeypatch: pytest.MonkeyPatch) -> 
     np.testing.assert_array_equal(resampled_totals(counts, resamples=50, seed=3), whole)
 
 
+@pytest.mark.usefixtures("method")
 def test_each_resample_draws_as_many_questions_as_there_are() -> None:
     (weights,) = cluster_weights(8, resamples=40, seed=0)
     assert (weights.sum(1) == 8).all()
+
+
+@pytest.mark.usefixtures("method")
+def test_every_question_is_drawn_equally_often_and_by_itself() -> None:
+    # One weight of multinomial(C; 1/C, …): mean 1, variance 1 − 1/C; two: covariance −1/C.
+    (weights,) = cluster_weights(5, resamples=40_000, seed=4)
+    np.testing.assert_allclose(weights.mean(0), 1, atol=0.02)
+    expected = np.eye(5) - 1 / 5
+    np.testing.assert_allclose(np.cov(weights, rowvar=False), expected, atol=0.03)
+
+
+def test_the_same_seed_means_the_same_resamples_in_every_version() -> None:
+    # Published intervals rest on these two streams; the golden ones on the first.
+    few, many = 1_000, 1_001
+    (weights,) = cluster_weights(few, resamples=3, seed=7)
+    rng = np.random.default_rng(7)
+    np.testing.assert_array_equal(weights, rng.multinomial(few, np.full(few, 1 / few), size=3))
+    (weights,) = cluster_weights(many, resamples=3, seed=7)
+    rng = np.random.default_rng(7)
+    drawn = [rng.integers(many, size=many) for _ in range(3)]
+    np.testing.assert_array_equal(weights, [np.bincount(d, minlength=many) for d in drawn])
 
 
 def test_a_generator_may_be_passed() -> None:
