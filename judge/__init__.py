@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from judge.engine.runner import run
     from judge.engine.settings import JudgeSettings
     from judge.engine.tally import RunSummary
-    from judge.reporting.report import to_json, to_markdown, to_text, write
+    from judge.reporting.report import to_json, to_markdown, to_text
     from judge.reporting.summary import agreement_report
     from judge.reporting.values import Report
     from judge.stats.estimate import Estimate
@@ -45,7 +45,6 @@ _HOMES = {
     "to_markdown": "reporting.report",
     "to_text": "reporting.report",
     "verdict_sink": "database.verdict_import",
-    "write": "reporting.report",
 }
 
 __all__ = [
@@ -65,7 +64,6 @@ __all__ = [
     "to_markdown",
     "to_text",
     "verdict_sink",
-    "write",
 ]
 
 
