@@ -60,7 +60,8 @@ class RaterTest:
     """ρ_j: share of units on which the judge is ahead or level."""
     rater_ahead: float
     """Share of units on which the rater is ahead or level."""
-    p_value: float
+    p_value: float | None
+    """None if all units are of one question, which has no variance."""
     won: bool
     """Whether the judge wins against this rater, after the correction."""
 
@@ -146,7 +147,7 @@ def alt_test(
             f"{len(tested)} of {len(ahead.names)} raters have {min_units} units with another"
             f" rater's vote and a verdict; the test needs {MIN_RATERS}"
         )
-    elif any(np.isnan(one.p_value) for one in tested):
+    elif any(one.p_value is None for one in tested):
         reason = "a rater's units are all of one question, so there is no variance"
     if not reason:
         tested = _corrected(tested, false_discovery_rate)
@@ -235,8 +236,8 @@ def _against(
     )
 
 
-def _below(values: FloatArray, group: IntArray, bound: float) -> float:
-    """P-value of mean < bound, the variance from sums over groups; nan for one group.
+def _below(values: FloatArray, group: IntArray, bound: float) -> float | None:
+    """P-value of mean < bound, the variance from sums over groups; None for one group.
 
     With one value per group this is the one-sided t-test.
     """
@@ -247,7 +248,7 @@ def _below(values: FloatArray, group: IntArray, bound: float) -> float:
     sums = np.bincount(place, values - values.mean())
     groups = len(sums)
     if groups < 2:
-        return float("nan")
+        return None
     variance = groups / (groups - 1) * float((sums**2).sum()) / len(values) ** 2
     if variance <= 1e-24:
         return 0.0 if gap < 0 else 1.0
@@ -257,7 +258,8 @@ def _below(values: FloatArray, group: IntArray, bound: float) -> float:
 def _corrected(tested: list[RaterTest], rate: float) -> list[RaterTest]:
     from scipy.stats import false_discovery_control
 
-    adjusted = false_discovery_control([one.p_value for one in tested], method="by")
+    found = [one.p_value for one in tested if one.p_value is not None]
+    adjusted = false_discovery_control(found, method="by")
     return [replace(one, won=bool(p <= rate)) for one, p in zip(tested, adjusted, strict=True)]
 
 

@@ -130,7 +130,7 @@ def _ties(values: Confusion) -> Text:
 def _table(values: Confusion) -> Table:
     return Table(
         f"confusion-{values.key}",
-        f"Votes (down) and verdicts of judge {values.judge} (across): counts and percent of the row",
+        f"Votes (down) and verdicts of judge {values.judge} (across), with percent of the row",
         (
             Column(f"votes of {people(values.simulated)}", words=True),
             *(Column(f"judge: {word}") for word in SHOWN),
