@@ -17,8 +17,9 @@ from judge.reporting.layout import (
     wrapped,
 )
 from judge.reporting.plain import plain
+from judge.stats.both_orders import PositionLine
 from judge.stats.estimate import Estimate
-from judge.stats.one_judge import JudgeFigures, ModelRates, PositionLine
+from judge.stats.one_judge import JudgeFigures, ModelRates
 
 DEFINITIONS = {
     "n": "of win rates: pair verdicts with an outcome, each counted for both of its models; "
