@@ -76,6 +76,11 @@ def signed(value: float, decimals: int) -> str:
     return f"{sign}{abs(rounded):.{decimals}f}"
 
 
+def chance(p: float) -> str:
+    """A p-value in words: `p = .032`, `p < .001`."""
+    return "p < .001" if p < 0.0005 else f"p = {coefficient_words(p)}"
+
+
 def _figure(estimate: Estimate, shown: Callable[[float], str]) -> Cell:
     if estimate.value is None:
         return Cell(MISSING, estimate, estimate.reason)

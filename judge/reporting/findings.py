@@ -10,14 +10,22 @@ from judge.reporting.topics import breakdown as by_level
 from judge.reporting.topics import confusion as votes_and_verdicts
 from judge.reporting.topics import excess as over_baselines
 from judge.reporting.topics import gallery as apart
+from judge.reporting.topics import length as by_length
 from judge.reporting.topics import majority as one_voice
+from judge.reporting.topics import own_models as own
+from judge.reporting.topics import people as checks
+from judge.reporting.topics import position as both_orders
 from judge.reporting.topics import raters as by_rater
 from judge.reporting.topics import reference as matched
 from judge.reporting.topics.breakdown import BreakdownFound
 from judge.reporting.topics.confusion import Confusion
 from judge.reporting.topics.excess import Excess
 from judge.reporting.topics.gallery import Gallery
+from judge.reporting.topics.length import Length
 from judge.reporting.topics.majority import Majority
+from judge.reporting.topics.own_models import OwnModels
+from judge.reporting.topics.people import People
+from judge.reporting.topics.position import PositionBias
 from judge.reporting.topics.raters import Raters
 from judge.reporting.topics.reference import Reference
 
@@ -42,6 +50,10 @@ class Findings:
     confusion: Confusion
     breakdowns: tuple[BreakdownFound, ...]
     raters: Raters
+    people: People
+    position: PositionBias
+    length: Length
+    own_models: OwnModels
     gallery: Gallery
 
 
@@ -55,6 +67,7 @@ def findings(scope: Scope, by: Sequence[str]) -> Findings:
     Raises:
         UsageError: a breakdown is not known.
     """
+    people = checks.found(scope)
     return Findings(
         key=scope.key,
         dimension=scope.dimension,
@@ -68,6 +81,12 @@ def findings(scope: Scope, by: Sequence[str]) -> Findings:
         majority=one_voice.found(scope),
         confusion=votes_and_verdicts.found(scope),
         breakdowns=tuple(by_level.found(scope, level) for level in by),
-        raters=by_rater.found(scope),
+        raters=by_rater.found(
+            scope, flagged={one.check.rater for one in people.raters if one.flags}
+        ),
+        people=people,
+        position=both_orders.found(scope),
+        length=by_length.found(scope),
+        own_models=own.found(scope),
         gallery=apart.found(scope),
     )

@@ -16,7 +16,11 @@ from judge.reporting.topics import (
     gallery,
     grades,
     judge_alone,
+    length,
     majority,
+    own_models,
+    people,
+    position,
     raters,
     reference,
     study,
@@ -124,7 +128,12 @@ def _dimension(part: DimensionReport, found: list[Findings]) -> Section:
         sections.append(
             Section(f"side-by-side-{name}", "Judges side by side", (Text(said),), beside)
         )
-    sections += [judge_alone.section(figures, part.dimension) for figures in part.figures]
+    seen = {(one.judge, one.whole_dialogues) for one in found}
+    sections += [
+        # What the orders say stands among the topics where people voted.
+        judge_alone.section(one, part.dimension, orders=(one.judge, one.turn == 0) not in seen)
+        for one in part.figures
+    ]
     parts: tuple[Part, ...] = (Facts(facts),) if (facts := tuple(_facts(part))) else ()
     return Section(f"on-{name}", f"Dimension: {part.dimension}", parts, tuple(sections))
 
@@ -137,6 +146,10 @@ def _topics(found: Findings) -> Iterator[Section]:
     for one in found.breakdowns:
         yield breakdown.section(one)
     yield raters.section(found.raters)
+    yield people.section(found.people)
+    yield position.section(found.position)
+    yield length.section(found.length)
+    yield own_models.section(found.own_models)
 
 
 def _facts(part: DimensionReport) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Shares of independent items: the exact interval."""
+"""Shares of independent items: the exact interval, and the exact test of one half."""
 
 from __future__ import annotations
 
@@ -29,6 +29,21 @@ def clopper_pearson(count: int, n: int, level: float = LEVEL) -> tuple[float, fl
     low = 0.0 if count == 0 else float(beta.ppf(tail, count, n - count + 1))
     high = 1.0 if count == n else float(beta.ppf(1 - tail, count + 1, n - count))
     return low, high
+
+
+def sign_p(count: int, n: int) -> float:
+    """min(1, 2 Σ_{i ≤ min(k, n − k)} C(n, i) / 2ⁿ): the exact two-sided test of ½.
+
+    1 where the two sides are even; nothing but 1 is possible with n = 1.
+
+    Raises:
+        ValueError: `count` is not among 0…n, or there is nothing to count.
+    """
+    if not 0 <= count <= n or n == 0:
+        raise ValueError(f"{count} of {n}: expected a count out of one or more")
+    from scipy.stats import binom
+
+    return min(1.0, 2 * float(binom.cdf(min(count, n - count), n, 0.5)))
 
 
 def exact_share(

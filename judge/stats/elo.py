@@ -117,15 +117,17 @@ def play(
     Returns:
         Shape (orders, models).
     """
-    ratings = np.full((len(orders), models), float(settings.initial))
-    every = np.arange(len(orders))
+    flat = np.full(len(orders) * models, float(settings.initial))
+    row = models * np.arange(len(orders))
+    # Odds of base to 1 per `scale` points, as a factor in the exponent of e.
+    steepness = np.log(settings.base) / settings.scale
     for now in orders.T:
-        a, b = games[now].T
-        lead = ratings[every, a] - ratings[every, b]
-        moved = settings.k * (score[now] - 1 / (1 + settings.base ** (-lead / settings.scale)))
-        ratings[every, a] += moved
-        ratings[every, b] -= moved
-    return ratings
+        a, b = row + games[now, 0], row + games[now, 1]
+        mine, other = flat[a], flat[b]
+        moved = settings.k * (score[now] - 1 / (1 + np.exp(steepness * (other - mine))))
+        flat[a] = mine + moved
+        flat[b] = other - moved
+    return flat.reshape(len(orders), models)
 
 
 def _words(settings: EloSettings, played: int, verdicts: int) -> str:

@@ -5,25 +5,20 @@ No vote is needed for them. All intervals of a judge come from the same resample
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from annotate.records import Game, Outcome, Status
-from judge.ask.verdicts import INCONSISTENT
+from annotate.records import Outcome
+from judge.stats.both_orders import NO_VERDICT, PositionLine, count_positions
 from judge.stats.estimate import Estimate
-from judge.stats.position import Orders, Position, classify, position
 from judge.stats.ratios import Ratio, estimated
 from judge.stats.win_rates import Comparison, WinRates, win_rates
 
 MOST_HEAD_TO_HEAD = 12
 """Models up to which each is also set against every other one."""
 
-UNKNOWN_ORDERS = "orders unknown"
-UNMARKED = "orders unknown, and none of these is marked as inconsistent"
-NO_VERDICT = "no usable verdict"
 RATES = ("adjusted", "decisive", "strict")
 
 _Key = tuple[str, ...]
@@ -49,18 +44,6 @@ class WinTable:
 
     baseline: str
     rows: tuple[ModelRates, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PositionLine:
-    """The columns of `judge.stats.position` on all questions (category ""), or one category's."""
-
-    category: str
-    consistent: Estimate
-    first: Estimate
-    second: Estimate
-    error: Estimate
-    ties_in_one_order: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +103,19 @@ class _Made:
         self._notes: list[str] = []
         self._questions = int(rows["cluster"].nunique())
         self._tables = self._win_tables(_comparisons(rows))
-        self._lines = self._position_lines(rows)
-        self._inconsistent(rows)
+        self._positions = count_positions(rows)
+        self.ratios |= self._positions.ratios
+        if self._positions.unknown:
+            self._notes.append(
+                f"{self._positions.unknown} of {len(rows)} verdicts came as one combined verdict,"
+                " their orders unknown: they are in no position figure"
+            )
 
     def figures(
         self, judge: str, turn: int | None, estimates: Mapping[_Key, Estimate]
     ) -> JudgeFigures:
         """The frozen result, with every ratio estimated."""
+        positions = self._positions.figures(estimates)
         return JudgeFigures(
             judge=judge,
             turn=turn,
@@ -135,15 +124,8 @@ class _Made:
                 WinTable(baseline, tuple(_row(baseline, row, estimates) for row in rows))
                 for baseline, rows in self._tables.items()
             ),
-            position=tuple(
-                PositionLine(
-                    category,
-                    **{kind.value: estimates["position", category, kind] for kind in Position},
-                    ties_in_one_order=half,
-                )
-                for category, half in self._lines.items()
-            ),
-            inconsistent=estimates["inconsistent",],
+            position=positions.lines,
+            inconsistent=positions.inconsistent,
             notes=tuple(self._notes),
         )
 
@@ -162,62 +144,6 @@ class _Made:
                 for name in RATES:
                     self.ratios["wins", baseline, row.model, name] = _win_ratio(row, name)
         return tables
-
-    def _position_lines(self, rows: pd.DataFrame) -> dict[str, int]:
-        """Ties in one order per category; the shares become ratios."""
-        known = rows[rows["orders"] != "unknown"]
-        unknown = len(rows) - len(known)
-        if unknown:
-            self._notes.append(
-                f"{unknown} of {len(rows)} verdicts came as one combined verdict, their orders"
-                " unknown: they are in no position figure"
-            )
-        orders = [_orders(*pair) for pair in zip(known["ab"], known["ba"], strict=True)]
-        categories = sorted(set(known["category"]) - {""})
-        lines = {}
-        for category in ["", *(categories if len(categories) > 1 else [])]:
-            chosen = [not category or category == own for own in known["category"]]
-            lines[category] = self._position_line(
-                category,
-                [o for o, take in zip(orders, chosen, strict=True) if take],
-                [q for q, take in zip(known["cluster"], chosen, strict=True) if take],
-                unknown if not category else 0,
-            )
-        return lines
-
-    def _position_line(
-        self, category: str, orders: Sequence[Orders], questions: Sequence[str], unknown: int
-    ) -> int:
-        counted = position(orders)
-        excluded = dict(counted.excluded) | ({UNKNOWN_ORDERS: unknown} if unknown else {})
-        per_kind: dict[str, Counter[str]] = defaultdict(Counter)
-        asked: Counter[str] = Counter()
-        for (ab, ba), question in zip(orders, questions, strict=True):
-            kind = classify(ab, ba)
-            if isinstance(kind, Position):
-                per_kind[kind][question] += 1
-                asked[question] += 1
-        why = UNKNOWN_ORDERS if unknown and not orders else "no pair was asked in both orders"
-        for kind in Position:
-            self.ratios["position", category, kind] = Ratio(
-                f"position {kind}", per_kind[kind], asked, why, excluded
-            )
-        return counted.ties_in_one_order
-
-    def _inconsistent(self, rows: pd.DataFrame) -> None:
-        usable = rows[rows["failure"] == ""]
-        unknown = usable["orders"] == "unknown"
-        marked = bool((usable.loc[unknown, "reason"] == INCONSISTENT).any())
-        excluded = Counter(rows.loc[rows["failure"] != "", "failure"])
-        why = NO_VERDICT
-        # A file that marks no verdict may still hold inconsistent ones: 0 % would be a guess.
-        if unknown.any() and not marked:
-            excluded[UNMARKED] = int(unknown.sum())
-            usable, why = usable[~unknown], UNMARKED
-        disagree = usable[usable["reason"] == INCONSISTENT]
-        self.ratios["inconsistent",] = Ratio(
-            "inconsistent", Counter(disagree["cluster"]), Counter(usable["cluster"]), why, excluded
-        )
 
 
 def _comparisons(rows: pd.DataFrame) -> list[Comparison]:
@@ -252,13 +178,3 @@ def _row(baseline: str, row: WinRates, estimates: Mapping[_Key, Estimate]) -> Mo
     return ModelRates(
         row.model, row.wins, row.losses, row.ties, row.both_bad, adjusted, decisive, strict
     )
-
-
-def _orders(ab: str, ba: str) -> Orders:
-    return _game(ab), _game(ba)
-
-
-def _game(word: str) -> Game | None:
-    if not word:
-        return None
-    return Outcome(word) if word in set(Outcome) else Status(word)

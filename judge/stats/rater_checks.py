@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from annotate.records import Choice, Order
-from judge.stats.binomial import clopper_pearson
+from judge.stats.binomial import clopper_pearson, sign_p
 from judge.stats.coefficients import FloatArray
 from judge.stats.estimate import Estimate
 from judge.stats.fisher import holm
@@ -191,15 +191,7 @@ def _side(
     excluded = {reason: n for reason, n in out.items() if n}
     n = left + right
     share = _share("left_share", left, n, population, level, NO_DECISIVE, excluded)
-    return share, _sign_p(left, n) if n else None, (sum(a_left.values()), len(a_left))
-
-
-def _sign_p(count: int, n: int) -> float:
-    """min(1, 2 Σ_{i ≤ min(k, n − k)} C(n, i) / 2ⁿ): the exact two-sided test of ½."""
-    # Here and not above: commands start faster without scipy.
-    from scipy.stats import binom
-
-    return min(1.0, 2 * float(binom.cdf(min(count, n - count), n, 0.5)))
+    return share, sign_p(left, n) if n else None, (sum(a_left.values()), len(a_left))
 
 
 def _share(

@@ -16,6 +16,7 @@ and Favor Their Own Generations (2024), https://arxiv.org/abs/2404.13076.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,15 +58,34 @@ def self_preference(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> SelfPreference:
-    """The residual with a percentile interval over resampled questions, models held fixed.
+    """The residual of one model: :func:`self_preferences` with a single name."""
+    (only,) = self_preferences(
+        judge, people, (own,), population, level=level, resamples=resamples, seed=seed
+    )
+    return only
 
-    Undefined where the judge has no model of its own among those compared by both, with fewer
-    than three others, and where people rate all the others alike.
+
+def self_preferences(
+    judge: Wins,
+    people: Wins,
+    models: Sequence[str],
+    population: str,
+    *,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> tuple[SelfPreference, ...]:
+    """The residual of each model in turn, taken as the judge's own, the others as its line.
+
+    With percentile intervals over resampled questions, models held fixed; all models share
+    their resamples. Undefined where the judge has no model of its own among those compared by
+    both, with fewer than three others, and where people rate all the others alike.
 
     Args:
         judge: the judge's verdicts, ideally on the units that people voted on.
         people: the people's votes, counted with the same questions as the judge's.
-        own: the judge's own model, by name; "" where it has none.
+        models: the judge's own model by name, "" where it has none; or all, to see how large
+            residuals are that have nothing to do with the judge's own.
         population: whose judgments about what, in words.
         level: confidence level, in (0, 1).
         resamples: how many, ≥ 1.
@@ -86,48 +106,75 @@ def self_preference(
             for side, rates in zip((judge, people), rated, strict=True)
         )
     ]
-    others = tuple(name for name in usable if name != own)
-    n, clusters = _counted(judge, own)
-
-    def empty(reason: str) -> SelfPreference:
-        made = Estimate(NAME, None, population, n, clusters, reason, level=level)
-        return SelfPreference(own, made, others, None, None, None, False)
-
-    if not own:
-        return empty("undefined: the judge has no model of its own here")
-    if own not in usable:
-        return empty(f"undefined: {own} is not compared by both the judge and people")
-    if len(others) < LEAST_OTHERS:
-        return empty(f"undefined: {len(others)} other models, {LEAST_OTHERS} needed for a line")
-    order = (own, *others)
-    picked = [[side.models.index(name) for name in order] for side in (judge, people)]
+    picked = [[side.models.index(name) for name in usable] for side in (judge, people)]
     y, x = (rates[at] for rates, at in zip(rated, picked, strict=True))
-    expected = _line(x[None], y[None])[0]
-    if np.isnan(expected):
-        return empty("undefined: people rate all the other models alike")
+    y_drawn = x_drawn = np.empty((0, len(usable)))
+    if len(usable) > LEAST_OTHERS:
+        y_drawn, x_drawn = _drawn_rates(judge, people, picked, resamples, seed)
+    found = []
+    for own in models:
+        others = tuple(name for name in usable if name != own)
+        n, clusters = _counted(judge, own)
+        order = [usable.index(name) for name in ((own, *others) if own in usable else others)]
+        reason = _undefined(own, usable)
+        expected = np.nan if reason else _line(x[None, order], y[None, order])[0]
+        if np.isnan(expected):
+            reason = reason or "undefined: people rate all the other models alike"
+            made = Estimate(NAME, None, population, n, clusters, reason, level=level)
+            found.append(SelfPreference(own, made, others, None, None, None, False))
+            continue
+        drawn = y_drawn[:, order[0]] - _line(x_drawn[:, order], y_drawn[:, order])
+        interval = percentile_interval(drawn, clusters=clusters, level=level)
+        residual = Estimate(
+            name=NAME,
+            value=float(y[order[0]] - expected),
+            population=population,
+            n=n,
+            clusters=clusters,
+            reason=interval.reason,
+            low=interval.low,
+            high=interval.high,
+            level=level,
+            method=f"residual from a line over {len(others)} other models, {interval.method}",
+        )
+        own_rate, rest = float(x[order[0]]), x[order[1:]]
+        outside = not rest.min() <= own_rate <= rest.max()
+        found.append(
+            SelfPreference(
+                own,
+                residual,
+                others,
+                float(y[order[0]]),
+                own_rate,
+                float(expected),
+                bool(outside),
+            )
+        )
+    return tuple(found)
+
+
+def _undefined(own: str, usable: Sequence[str]) -> str:
+    """Why a model has no line through the others; empty where it may have one."""
+    others = sum(name != own for name in usable)
+    if not own:
+        return "undefined: the judge has no model of its own here"
+    if own not in usable:
+        return f"undefined: {own} is not compared by both the judge and people"
+    if others < LEAST_OTHERS:
+        return f"undefined: {others} other models, {LEAST_OTHERS} needed for a line"
+    return ""
+
+
+def _drawn_rates(
+    judge: Wins, people: Wins, picked: Sequence[Sequence[int]], resamples: int, seed: int
+) -> tuple[FloatArray, FloatArray]:
+    """Both sides' rates of the picked models in the same resamples, each (resamples, models)."""
     stacked = [side.table.reshape(len(side.questions), -1) for side in (judge, people)]
     totals = resampled_totals(np.hstack(stacked), resamples=resamples, seed=seed)
     split = stacked[0].shape[1]
-    y_drawn = judge.rates(totals[:, :split].reshape(resamples, -1, 2))[:, picked[0]]
-    x_drawn = people.rates(totals[:, split:].reshape(resamples, -1, 2))[:, picked[1]]
-    drawn = y_drawn[:, 0] - _line(x_drawn, y_drawn)
-    interval = percentile_interval(drawn, clusters=clusters, level=level)
-    residual = Estimate(
-        name=NAME,
-        value=float(y[0] - expected),
-        population=population,
-        n=n,
-        clusters=clusters,
-        reason=interval.reason,
-        low=interval.low,
-        high=interval.high,
-        level=level,
-        method=f"residual from a line over {len(others)} other models, {interval.method}",
-    )
-    outside = not x[1:].min() <= x[0] <= x[1:].max()
-    return SelfPreference(
-        own, residual, others, float(y[0]), float(x[0]), float(expected), bool(outside)
-    )
+    of_judge = judge.rates(totals[:, :split].reshape(resamples, -1, 2))
+    of_people = people.rates(totals[:, split:].reshape(resamples, -1, 2))
+    return of_judge[:, picked[0]], of_people[:, picked[1]]
 
 
 def _line(x: FloatArray, y: FloatArray) -> FloatArray:

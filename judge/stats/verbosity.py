@@ -16,8 +16,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from judge.stats.coefficients import FloatArray
+from judge.stats.coefficients import FloatArray, ratio
 from judge.stats.estimate import Estimate
+from judge.stats.intervals import percentile_interval, resampled_totals
 from judge.stats.ratios import Ratio, estimated
 from judge.stats.wins import codes, scores
 
@@ -29,6 +30,8 @@ ONE_LENGTH = "both answers equally long"
 TIE = "tie"
 NO_ROWS = "no verdict names a winner among answers of different length"
 NO_ROWS_HERE = "no verdict on answers this far apart in length"
+
+DIFFERENCE = "longer_share_difference"
 
 EDGES = (1.0, 1.25, 1.5, 2.0, 3.0)
 """How many times longer the longer answer is: where the curve's points begin."""
@@ -93,6 +96,52 @@ def longer_share(
     return {name: replace(made, population=name) for name, made in found.items()}
 
 
+def longer_difference(
+    first: Preferences,
+    second: Preferences,
+    population: str,
+    *,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Estimate:
+    """The share of :func:`longer_share` of the first source minus that of the second.
+
+    Above 0: the first names the longer answer more often. 0: as often. Both shares come from
+    the same resampled questions; `n` counts the first source's verdicts. Undefined where either
+    share is.
+    """
+    clusters = _clusters({"first": first, "second": second})
+    columns, kept_rows = [], []
+    for one in (first, second):
+        rows = _Rows(one)
+        kept, _ = _left([*rows.why, (TIE, rows.score == 0.5)], len(rows.score))
+        place = codes(one.question, clusters)[kept]
+        for part in (rows.longer[kept] == 1, np.ones(int(kept.sum()))):
+            weights = np.asarray(part, dtype=np.float64)
+            columns.append(np.bincount(place, weights, minlength=len(clusters)))
+        kept_rows.append(int(kept.sum()))
+    counts = np.column_stack(columns).astype(np.float64)
+    n, met = kept_rows[0], int(((counts[:, 1] > 0) & (counts[:, 3] > 0)).sum())
+    if not all(kept_rows):
+        return Estimate(DIFFERENCE, None, population, n, met, NO_ROWS, level=level)
+    draws = resampled_totals(counts, resamples=resamples, seed=seed)
+    value = _apart(counts.sum(0))
+    interval = percentile_interval(_apart(draws), clusters=met, level=level)
+    return Estimate(
+        name=DIFFERENCE,
+        value=float(value),
+        population=population,
+        n=n,
+        clusters=met,
+        reason=interval.reason,
+        low=interval.low,
+        high=interval.high,
+        level=level,
+        method=interval.method,
+    )
+
+
 def longer_curve(
     source: Preferences,
     population: str,
@@ -106,20 +155,39 @@ def longer_curve(
     Arguments as in :func:`longer_share`. A pair with an empty answer is infinitely far apart
     and falls into the last point. Empty without any verdict.
     """
-    clusters = _clusters({population: source})
+    made = longer_curves({population: source}, level=level, resamples=resamples, seed=seed)
+    return made[population]
+
+
+def longer_curves(
+    sources: Mapping[str, Preferences],
+    *,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> dict[str, tuple[CurvePoint, ...]]:
+    """:func:`longer_curve` of several sources, which share their resamples; key: population."""
+    clusters = _clusters(sources)
     if not clusters:
-        return ()
-    rows = _Rows(source)
-    kept, excluded = _left(rows.why, len(rows.score))
+        return dict.fromkeys(sources, ())
     bounds = list(zip(EDGES, (*EDGES[1:], np.inf), strict=True))
     ratios = {}
-    for least, most in bounds:
-        here = kept & (rows.times >= least) & (rows.times < most if most < np.inf else True)
-        ratios[least] = rows.ratio(
-            clusters, "longer_preferred", rows.longer, here, NO_ROWS_HERE, excluded, False
+    for name, source in sources.items():
+        rows = _Rows(source)
+        kept, excluded = _left(rows.why, len(rows.score))
+        for least, most in bounds:
+            here = kept & (rows.times >= least) & (rows.times < most if most < np.inf else True)
+            ratios[name, least] = rows.ratio(
+                clusters, "longer_preferred", rows.longer, here, NO_ROWS_HERE, excluded, False
+            )
+    found = estimated(ratios, clusters, "", level=level, resamples=resamples, seed=seed)
+    return {
+        name: tuple(
+            CurvePoint(least, most, replace(found[name, least], population=name))
+            for least, most in bounds
         )
-    found = estimated(ratios, clusters, population, level=level, resamples=resamples, seed=seed)
-    return tuple(CurvePoint(least, most, found[least]) for least, most in bounds)
+        for name in sources
+    }
 
 
 class _Rows:
@@ -165,6 +233,14 @@ def _left(why: Sequence[tuple[str, BoolArray]], rows: int) -> tuple[BoolArray, d
         counts[reason] = int((kept & holds).sum())
         kept &= ~holds
     return kept, {reason: n for reason, n in counts.items() if n}
+
+
+def _apart(totals: FloatArray) -> FloatArray:
+    """First column / second − third / fourth; shape (..., 4) → (...)."""
+    apart: FloatArray = ratio(totals[..., 0], totals[..., 1]) - ratio(
+        totals[..., 2], totals[..., 3]
+    )
+    return apart
 
 
 def _clusters(sources: Mapping[str, Preferences]) -> list[str]:

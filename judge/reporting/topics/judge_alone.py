@@ -8,7 +8,8 @@ from judge.reporting import cells
 from judge.reporting.document import Cell, Column, Facts, Section, Table
 from judge.reporting.layout import counted, tallied
 from judge.reporting.scope import slug
-from judge.stats.one_judge import JudgeFigures, ModelRates, PositionLine
+from judge.stats.both_orders import PositionLine
+from judge.stats.one_judge import JudgeFigures, ModelRates
 
 DEFINITIONS = {
     "n": "of win rates: pair verdicts with an outcome, each counted for both of its models; "
@@ -32,19 +33,31 @@ POSITION = (Column("questions", words=True), *map(Column, (
 )))  # fmt: skip
 
 
-def section(figures: JudgeFigures, dimension: str) -> Section:
-    """Facts, win rates over all pairs and against each model, and position."""
+def section(figures: JudgeFigures, dimension: str, *, orders: bool = True) -> Section:
+    """Facts, win rates over all pairs and against each model, and position.
+
+    Args:
+        figures: of one judge.
+        dimension: they are on.
+        orders: whether to say what both orders of a pair say together.
+    """
     dialogues = figures.turn is not None
     key = f"{slug(dimension)}-{slug(figures.judge)}{'-dialogues' if dialogues else ''}"
     turns = "whole dialogues" if dialogues else "all turns"
     return Section(
         f"judge-alone-{key}",
-        f"Judge {figures.judge}: win rates and position, {turns}",
-        (Facts(tuple(_facts(figures))), *_tables(figures, key)),
+        f"Judge {figures.judge}: win rates{' and position' if orders else ''}, {turns}",
+        (Facts(tuple(_facts(figures, orders))), *_tables(figures, key, orders)),
     )
 
 
-def _facts(figures: JudgeFigures) -> Iterator[str]:
+def _facts(figures: JudgeFigures, orders: bool) -> Iterator[str]:
+    if orders:
+        yield from _orders(figures)
+    yield f"intervals resample {counted(figures.questions, 'question')}"
+
+
+def _orders(figures: JudgeFigures) -> Iterator[str]:
     one = figures.inconsistent
     words = f"undefined: {one.reason}"
     if one.value is not None:
@@ -57,17 +70,16 @@ def _facts(figures: JudgeFigures) -> Iterator[str]:
         yield f"no position figures: {over_all.reason}"
     elif over_all.excluded:
         yield f"pairs in no position figure: {tallied(over_all.excluded)}"
-    yield f"intervals resample {counted(figures.questions, 'question')}"
 
 
-def _tables(figures: JudgeFigures, key: str) -> Iterator[Table]:
+def _tables(figures: JudgeFigures, key: str, orders: bool) -> Iterator[Table]:
     over_all, *against = figures.wins
     rows = tuple(map(_wins, over_all.rows))
     yield Table(f"win-rates-{key}", "Win rates over all pairs, percent", WINS, rows)
     # With two models the one against the other is the table above.
     if len(against) > 2:
         yield _against(figures, key)
-    if figures.position[0].consistent.value is not None:
+    if orders and figures.position[0].consistent.value is not None:
         yield Table(
             f"position-{key}",
             "Position: what both orders of a pair say together, percent",
