@@ -37,6 +37,7 @@ import pandas as pd
 
 from judge.stats.agreement import ALONE, S1, Votes
 from judge.stats.coefficients import FloatArray, ratio
+from judge.stats.distributions import benjamini_yekutieli, t_below
 from judge.stats.joint import BoolArray, Figure, IntArray
 from judge.stats.rows import Rows, judged_rows
 
@@ -241,8 +242,6 @@ def _below(values: FloatArray, group: IntArray, bound: float) -> float | None:
 
     With one value per group this is the one-sided t-test.
     """
-    from scipy.stats import t
-
     gap = float(values.mean()) - bound
     place = np.unique(group, return_inverse=True)[1]
     sums = np.bincount(place, values - values.mean())
@@ -252,14 +251,12 @@ def _below(values: FloatArray, group: IntArray, bound: float) -> float | None:
     variance = groups / (groups - 1) * float((sums**2).sum()) / len(values) ** 2
     if variance <= 1e-24:
         return 0.0 if gap < 0 else 1.0
-    return float(t.cdf(gap / variance**0.5, groups - 1))
+    return t_below(gap / variance**0.5, groups - 1)
 
 
 def _corrected(tested: list[RaterTest], rate: float) -> list[RaterTest]:
-    from scipy.stats import false_discovery_control
-
     found = [one.p_value for one in tested if one.p_value is not None]
-    adjusted = false_discovery_control(found, method="by")
+    adjusted = benjamini_yekutieli(found)
     return [replace(one, won=bool(p <= rate)) for one, p in zip(tested, adjusted, strict=True)]
 
 

@@ -34,6 +34,7 @@ import numpy as np
 import pandas as pd
 
 from judge.stats.coefficients import FloatArray
+from judge.stats.distributions import normal_above, t_quantile
 from judge.stats.estimate import Estimate
 from judge.stats.intervals import MAX_UNDEFINED
 from judge.stats.joint import Figure, Key, drawn, estimate, share
@@ -150,6 +151,4 @@ def _critical(gaps: list[FloatArray], level: float) -> float:
 
 
 def _multiple(z: float, clusters: int) -> float:
-    from scipy.stats import norm, t
-
-    return float(t.isf(norm.sf(z), clusters - 1))
+    return -t_quantile(normal_above(z), clusters - 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from judge.stats.distributions import beta_quantile, binomial_at_most
 from judge.stats.estimate import Estimate
 
 LEVEL = 0.95
@@ -23,11 +24,9 @@ def clopper_pearson(count: int, n: int, level: float = LEVEL) -> tuple[float, fl
     """
     if not 0 <= count <= n or n == 0:
         raise ValueError(f"{count} of {n}: expected a count out of one or more")
-    from scipy.stats import beta
-
     tail = (1 - level) / 2
-    low = 0.0 if count == 0 else float(beta.ppf(tail, count, n - count + 1))
-    high = 1.0 if count == n else float(beta.ppf(1 - tail, count + 1, n - count))
+    low = 0.0 if count == 0 else beta_quantile(tail, count, n - count + 1)
+    high = 1.0 if count == n else beta_quantile(1 - tail, count + 1, n - count)
     return low, high
 
 
@@ -41,9 +40,7 @@ def sign_p(count: int, n: int) -> float:
     """
     if not 0 <= count <= n or n == 0:
         raise ValueError(f"{count} of {n}: expected a count out of one or more")
-    from scipy.stats import binom
-
-    return min(1.0, 2 * float(binom.cdf(min(count, n - count), n, 0.5)))
+    return min(1.0, 2 * binomial_at_most(min(count, n - count), n, 0.5))
 
 
 def exact_share(

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -54,11 +55,23 @@ def cluster_weights(
 
     The chunk size does not change the weights: the stream of numbers is the same.
     """
+    if isinstance(seed, int) and clusters * resamples <= CHUNK_CELLS:
+        yield _small(clusters, resamples, seed)
+        return
     rng = np.random.default_rng(seed)
     draw = _multinomial if clusters <= MULTINOMIAL_UP_TO else _counted_draws
     step = max(1, CHUNK_CELLS // clusters)
     for start in range(0, resamples, step):
         yield draw(rng, clusters, min(step, resamples - start))
+
+
+@lru_cache(maxsize=4)
+def _small(clusters: int, resamples: int, seed: int) -> FloatArray:
+    """One chunk, kept: a report asks for the same weights some twenty times."""
+    draw = _multinomial if clusters <= MULTINOMIAL_UP_TO else _counted_draws
+    weights = draw(np.random.default_rng(seed), clusters, resamples)
+    weights.flags.writeable = False
+    return weights
 
 
 def _multinomial(rng: np.random.Generator, clusters: int, resamples: int) -> FloatArray:

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judge.stats.coefficients import FloatArray
+from judge.stats.distributions import t_quantile
 from judge.stats.estimate import Estimate
 from judge.stats.verbosity import NO_LENGTH, NO_VALUE, Preferences
 from judge.stats.wins import ONE_NAME, codes, scores
@@ -105,7 +106,7 @@ def length_effect(
     if n <= parameters or not summed.any():
         return made(fit.beta, NO_SPREAD, method=method)
     variance = float((summed**2).sum()) * clusters / (clusters - 1) * (n - 1) / (n - parameters)
-    half = _t_quantile(level, clusters - 1) * float(np.sqrt(variance))
+    half = t_quantile((1 + level) / 2, clusters - 1) * float(np.sqrt(variance))
     method += f", sandwich by question, t with {clusters - 1} degrees of freedom"
     return made(fit.beta, "", (fit.beta - half, fit.beta + half), method)
 
@@ -213,10 +214,3 @@ def _log_likelihood(rows: _Rows, beta: float, terms: FloatArray) -> float:
     lead = terms[rows.pair] + beta * rows.ratio
     lost = rows.won * np.logaddexp(0, -lead) + (1 - rows.won) * np.logaddexp(0, lead)
     return -float(lost.sum())
-
-
-def _t_quantile(level: float, freedom: int) -> float:
-    # Here and not above: commands start faster without scipy.
-    from scipy import stats
-
-    return float(stats.t.ppf((1 + level) / 2, freedom))

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judge.stats.coefficients import FloatArray
+from judge.stats.distributions import t_quantile
 from judge.stats.estimate import Estimate
 from judge.stats.joint import IntArray, Statistic
 
@@ -133,9 +134,7 @@ def two_way_estimate(
         if parts.both <= 0:
             reason = "no interval: the value is the same whatever is left out"
         else:
-            from scipy.stats import t
-
-            half = float(t.ppf((1 + level) / 2, degrees)) * parts.both**0.5
+            half = t_quantile((1 + level) / 2, degrees) * parts.both**0.5
             low, high = max(bounds[0], value - half), min(bounds[1], value + half)
     return Estimate(
         name=name,
