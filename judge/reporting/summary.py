@@ -209,20 +209,18 @@ def _side_by_side(
     )
 
 
-def _populations(here: pd.DataFrame, dimension: str) -> list[tuple[Votes, str, bool]]:
+def _populations(here: pd.DataFrame, dimension: str) -> Iterator[tuple[Votes, str, bool]]:
     """People first: all of them, then each group when there are several; simulated apart."""
-    result = []
     for simulated in (False, True):
         everyone = select_votes(here, dimension, groups=None, simulated=simulated)
         groups = sorted(set(everyone.rows["rater_group"]))
         if len(groups) == 1:
-            result.append((everyone, groups[0], simulated))
+            yield everyone, groups[0], simulated
         elif groups:
-            result.append((everyone, "all", simulated))
+            yield everyone, "all", simulated
             for group in groups:
                 votes = select_votes(here, dimension, groups=[group], simulated=simulated)
-                result.append((votes, group, simulated))
-    return result
+                yield votes, group, simulated
 
 
 def _block(
@@ -357,7 +355,7 @@ def _notes(votes: Votes, counts: VoteCounts, lines: list[Line]) -> tuple[str, ..
 
 
 def _tally(words: pd.Series[str]) -> dict[str, int]:
-    given = words[words != ""]
+    given = words[words != ""].astype(object)  # a category that does not occur is not counted
     return {str(word): int(n) for word, n in sorted(given.value_counts().items())}
 
 

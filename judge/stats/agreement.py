@@ -18,11 +18,15 @@ through is counted; what they leave out is counted by reason.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, product
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from annotate.errors import DataError
 from annotate.records import Layer, Outcome, Purpose, SourceKind, Status, Subject
@@ -65,6 +69,10 @@ OPTIONAL_COLUMNS = (
 )
 """What is used when there, and else empty."""
 
+PLAIN = ("unit_id", "question_id", "category", "model_a", "model_b", "source_id", "value")
+"""Text columns kept as Python's texts; the others say few words over and over and are
+categorical: a byte per row, so that a million votes fit in a small memory."""
+
 CODE = {Outcome.A: 0, Outcome.TIE: 1, Outcome.BOTH_BAD: 1, Outcome.B: 2}
 
 EITHER_TIE = "tie or both_bad on either side"
@@ -85,19 +93,17 @@ def pair_judgments(table: pd.DataFrame) -> pd.DataFrame:
     missing = [name for name in COLUMNS if name not in table.columns]
     if missing:
         raise DataError(f"table of judgments: no column {', '.join(missing)}")
-    rows = table[_text(table["subject"]) == Subject.PAIR].reset_index(drop=True)
-    result = pd.DataFrame(index=rows.index)
-    for name in COLUMNS:
-        if name in ("turn", "occurrence"):
-            result[name] = _whole_numbers(rows[name], name)
-        else:
-            result[name] = _text(rows[name])
-    for name in OPTIONAL_COLUMNS:
-        result[name] = _text(rows[name]) if name in rows else ""
-    strange = sorted(set(result["value"]) - {*CODE, ""})
+    wanted = (_words(table["subject"]) == Subject.PAIR).to_numpy()
+    result = pd.DataFrame(
+        {
+            name: _whole_numbers(column, name) if name in ("turn", "occurrence") else _words(column)
+            for name, column in _columns(table, wanted)
+        }
+    )
+    strange = sorted(set(result["value"].cat.categories) - {*CODE, ""})
     if strange:
         raise DataError(f"value {strange[0]!r}: expected one of {', '.join(CODE)} or nothing")
-    result["cluster"] = result["benchmark"] + "\x1f" + result["question_id"]
+    result["cluster"] = _joined(result["benchmark"], result["question_id"])
     naming = result[["unit_id", "cluster", "model_a", "model_b"]].drop_duplicates()
     twice = naming.loc[naming["unit_id"].duplicated(), "unit_id"]
     if len(twice):
@@ -106,7 +112,8 @@ def pair_judgments(table: pd.DataFrame) -> pd.DataFrame:
             " bring judgments to canonical order first"
         )
     key = ["unit_id", "turn", "dimension", "source_kind", "source_id", "value", "occurrence"]
-    return result.sort_values(key, kind="stable", ignore_index=True)
+    result = result.sort_values(key, kind="stable", ignore_index=True)
+    return result.astype(dict.fromkeys((*PLAIN, "cluster"), object))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,25 +148,31 @@ def select_votes(
     ]
     if groups is not None:
         rows = rows[rows["rater_group"].isin(list(groups))]
-    why = pd.Series("", index=rows.index, dtype=object)
+    excluded: Counter[str] = Counter()
 
-    def leave_out(mask: pd.Series[bool], reason: pd.Series[str] | str) -> None:
-        why[mask & (why == "")] = reason if isinstance(reason, str) else reason[mask]
+    def leave_out(mask: pd.Series[bool], reason: str, named: str = "") -> None:
+        """`named` is a column whose word completes the reason."""
+        nonlocal rows
+        if mask.any():
+            words = rows.loc[mask, named] if named else pd.Series("", index=rows.index[mask])
+            excluded.update({f"{reason}{word}": n for word, n in _tally(words).items()})
+            rows = rows[~mask]
 
     wanted = Layer.SIMULATED if simulated else Layer.VOTE
-    leave_out(rows["layer"] != wanted, "layer " + rows["layer"].replace("", "not given"))
+    leave_out(rows["layer"] == "", "layer not given")
+    leave_out(rows["layer"] != wanted, "layer ", "layer")
     leave_out(rows["occurrence"] != 1, "repeat of an earlier vote")
-    leave_out(~rows["purpose"].isin(["", Purpose.ESTIMATION]), "purpose " + rows["purpose"])
-    leave_out(rows["status"] != Status.OK, rows["status"].replace("", "no status"))
+    leave_out(~rows["purpose"].isin(["", Purpose.ESTIMATION]), "purpose ", "purpose")
+    leave_out(rows["status"] == "", "no status")
+    leave_out(rows["status"] != Status.OK, "", "status")
     leave_out(rows["value"] == "", "no value")
     key = ["unit_id", "turn", "source_id"]
-    counted = rows[why == ""]
-    values = counted.groupby(key, sort=False)["value"].transform("nunique")
+    several = rows[rows.duplicated(key, keep=False)]
+    values = several.groupby(key, sort=False)["value"].transform("nunique")
     contradictory = (values > 1).reindex(rows.index, fill_value=False)
     leave_out(contradictory, "contradictory votes of one rater on one unit")
-    again = counted.duplicated(key).reindex(rows.index, fill_value=False)
-    leave_out(again, "the same vote again")
-    return Votes(_coded(rows[why == ""]), _tally(why[why != ""]))
+    leave_out(rows.duplicated(key), "the same vote again")
+    return Votes(_coded(rows), dict(sorted(excluded.items())))
 
 
 def select_verdicts(judgments: pd.DataFrame, dimension: str, judge: str) -> pd.DataFrame:
@@ -185,7 +198,8 @@ def select_verdicts(judgments: pd.DataFrame, dimension: str, judge: str) -> pd.D
         )
     rows = _coded(rows)
     failed = rows["status"] != Status.OK
-    rows["failure"] = rows["status"].where(failed, "").replace("", "no value")
+    status = rows["status"].astype(object)
+    rows["failure"] = status.where(failed, "").replace("", "no value")
     rows.loc[failed, "code"] = -1
     rows.loc[rows["code"] >= 0, "failure"] = ""
     return rows
@@ -208,7 +222,9 @@ def judge_human_counts(votes: Votes, verdicts: pd.DataFrame, clusters: pd.Index[
     failed verdict is excluded under its status.
     """
     verdict = verdicts[["unit_id", "turn", "code", "failure"]].rename(columns={"code": "verdict"})
-    rows = votes.rows.merge(verdict, how="left", on=["unit_id", "turn"], validate="many_to_one")
+    rows = votes.rows[["unit_id", "turn", "cluster", "code"]].merge(
+        verdict, how="left", on=["unit_id", "turn"], validate="many_to_one"
+    )
     judged = rows["verdict"].ge(0)
     why = _tally(rows.loc[~judged, "failure"].fillna(NOT_JUDGED))
     rows = rows[judged]
@@ -243,32 +259,30 @@ def human_human_counts(votes: Votes, clusters: pd.Index[str]) -> Counts:
     per_unit = tally.reshape(-1, 3).astype(np.float64)
     decisive = per_unit * [1, 0, 1]
     code = clusters.get_indexer(pd.Index(cluster))
-    table = np.zeros((len(clusters), 2 * HUMAN_COLUMNS))
-    np.add.at(table, code, np.hstack([_unit_columns(per_unit), _unit_columns(decisive)]))
+    table = np.empty((len(clusters), 2 * HUMAN_COLUMNS))
+    for place, column in enumerate(chain(_unit_columns(per_unit), _unit_columns(decisive))):
+        table[:, place] = np.bincount(code, column, minlength=len(clusters))
     ties = int(per_unit[:, 1].sum())
     excluded = {S1: _positive({ALONE: _alone(per_unit)})}
     excluded[S2] = _positive({TIE_VOTE: ties, ALONE: _alone(decisive)})
     return Counts(table, excluded)
 
 
-def _unit_columns(per_unit: FloatArray) -> FloatArray:
-    """The 18 columns for units of shape (units, 3)."""
-    m = per_unit.sum(1, keepdims=True)
+def _unit_columns(per_unit: FloatArray) -> Iterator[FloatArray]:
+    """The 18 columns for units of shape (units, 3), one by one: units may be many."""
+    m = per_unit.sum(1)
     several = m >= 2
-    pairs = per_unit[:, :, None] * per_unit[:, None, :]
-    pairs[:, range(3), range(3)] -= per_unit
-    squares = (per_unit**2).sum(1, keepdims=True)
+    for one, other in product(range(3), repeat=2):
+        yield per_unit[:, one] * (per_unit[:, other] - (one == other))
+    for column in per_unit.T:
+        yield column * several
+    squares = (per_unit**2).sum(1)
     spare = np.where(several, m - 1, 1)
-    return np.hstack(
-        [
-            pairs.reshape(-1, 9),
-            per_unit * several,
-            (m * m - squares) / spare * several,
-            several,
-            (squares - m) / np.where(several, m * spare, 1) * several,
-            per_unit / np.where(m > 0, m, 1),
-        ]
-    )
+    yield (m * m - squares) / spare * several
+    yield several.astype(np.float64)
+    yield (squares - m) / np.where(several, m * spare, 1) * several
+    for column in per_unit.T:
+        yield column / np.where(m > 0, m, 1)
 
 
 def _alone(per_unit: FloatArray) -> int:
@@ -288,18 +302,49 @@ def _coded(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _tally(reasons: pd.Series[str]) -> dict[str, int]:
-    return {str(reason): int(n) for reason, n in sorted(reasons.value_counts().items())}
+    # A categorical column would also count the words that do not occur.
+    found = reasons.astype(object).value_counts()
+    return {str(reason): int(n) for reason, n in sorted(found.items())}
 
 
 def _positive(counts: Mapping[str, int]) -> dict[str, int]:
     return {reason: n for reason, n in counts.items() if n}
 
 
-def _text(column: pd.Series[str]) -> pd.Series[str]:
-    """Text of enums, numbers and texts; "" for None, nan and NA. Whole floats lose their .0."""
-    codes, found = pd.factorize(column.astype(object))
-    words = [str(int(x)) if isinstance(x, float) and x.is_integer() else str(x) for x in found]
-    return pd.Series(np.array([*words, ""], dtype=object)[codes], index=column.index, dtype=object)
+def _columns(
+    table: pd.DataFrame, wanted: NDArray[np.bool_]
+) -> Iterator[tuple[str, pd.Series[Any]]]:
+    """The columns of the wanted rows one by one: a copy of them all would fill the memory."""
+    for name in (*COLUMNS, *OPTIONAL_COLUMNS):
+        column = table[name] if name in table else pd.Series("", index=table.index)
+        yield name, column[wanted].reset_index(drop=True)
+
+
+def _words(column: pd.Series[Any]) -> pd.Series[str]:
+    """Text of enums, numbers and texts; "" for None, nan and NA. Whole floats lose their .0.
+
+    Categorical, categories in alphabetical order, "" always among them.
+    """
+    codes, found = pd.factorize(column)
+    words = [
+        str(int(x)) if isinstance(x, float) and x.is_integer() else str(x)
+        for x in pd.Index(found).astype(object)
+    ]
+    # 1, 1.0 and "1" are one word; the last one stands for what is missing, code −1.
+    categories, place = np.unique(np.array([*words, ""], dtype=object), return_inverse=True)
+    made = pd.Categorical.from_codes(place[codes], categories=pd.Index(categories, dtype=object))
+    return pd.Series(made, index=column.index)
+
+
+def _joined(benchmark: pd.Series[str], question: pd.Series[str]) -> pd.Series[str]:
+    """The key of each row's question; both columns are categorical."""
+    ids = question.cat.categories
+    numbers = benchmark.cat.codes.astype(np.int64) * len(ids) + question.cat.codes
+    place, used = pd.factorize(numbers)
+    names = benchmark.cat.categories
+    words = [f"{names[n // len(ids)]}\x1f{ids[n % len(ids)]}" for n in used]
+    made = pd.Categorical.from_codes(place, categories=pd.Index(words, dtype=object))
+    return pd.Series(made, index=benchmark.index)
 
 
 def _whole_numbers(column: pd.Series[int], name: str) -> pd.Series[int]:

@@ -167,7 +167,9 @@ def unmatched_figures(
 
 def _units(votes: Votes, verdicts: pd.DataFrame, setup: str, questions: pd.Index[str]) -> _Units:
     found = verdicts[["unit_id", "turn", "code", "failure"]].rename(columns={"code": "verdict"})
-    rows = votes.rows.merge(found, how="left", on=["unit_id", "turn"], validate="many_to_one")
+    rows = votes.rows[["unit_id", "turn", "cluster", "code"]].merge(
+        found, how="left", on=["unit_id", "turn"], validate="many_to_one"
+    )
     excluded: dict[str, int] = {}
     failed = ~rows["verdict"].ge(0)
     reasons = rows.loc[failed, "failure"].fillna(NOT_JUDGED).value_counts()

@@ -11,7 +11,7 @@ import pandas as pd
 from judge.stats import coefficients as formulas
 from judge.stats.agreement import EITHER_TIE, NOT_JUDGED, S2, Votes
 from judge.stats.coefficients import FloatArray
-from judge.stats.joint import BoolArray, Figure, IntArray, Statistic, summed
+from judge.stats.joint import BoolArray, Figure, IntArray, Statistic
 
 TIE = 1
 """The code of a tie; 0 is a, 2 is b: see `judge.stats.agreement.CATEGORIES`."""
@@ -75,12 +75,14 @@ def judged_rows(votes: Votes, verdicts: pd.DataFrame, setup: str, questions: pd.
         questions: every `cluster`, from :func:`question_index`.
     """
     found = verdicts[["unit_id", "turn", "code", "failure"]].rename(columns={"code": "verdict"})
-    rows = votes.rows.merge(found, how="left", on=["unit_id", "turn"], validate="many_to_one")
+    kept = ["unit_id", "turn", "source_id", "model_a", "model_b", "cluster"]
+    rows = votes.rows[[*kept, "code"]].merge(
+        found, how="left", on=["unit_id", "turn"], validate="many_to_one"
+    )
     judged = rows["verdict"].ge(0).to_numpy(dtype=bool)
     why = rows.loc[~judged, "failure"].fillna(NOT_JUDGED).value_counts()
     excluded = {str(reason): int(n) for reason, n in sorted(why.items())}
     rows = rows[judged].reset_index(drop=True)
-    kept = ["unit_id", "turn", "source_id", "model_a", "model_b", "cluster"]
     made = Rows(
         rows[kept],
         rows["code"].to_numpy(dtype=np.int64),
@@ -153,22 +155,23 @@ FORMULAS: Mapping[str, Statistic] = {
 
 def confusion_figures(rows: Rows, population: str) -> dict[str, Figure]:
     """Agreement, symmetrised kappa, alpha and AC1 of rows, by name."""
-    cells = np.zeros((len(rows.vote), 9))
-    cells[np.arange(len(cells)), rows.cell] = 1
-    questions, counts = summed(cells, rows.question)
+    questions, place = np.unique(rows.question, return_inverse=True)
+    tally = np.bincount(9 * place + rows.cell, minlength=9 * len(questions))
+    counts = tally.reshape(-1, 9).astype(np.float64)
+    n = len(rows.vote)
     agree = int(rows.agree.sum())
     return {
         name: Figure(
             name,
-            questions,
+            questions.astype(np.int64),
             counts,
             of_cells(formula, rows.setup),
             population,
-            n=len(cells),
-            undefined=ONLY_ONE if len(cells) else NO_ROW[rows.setup],
+            n=n,
+            undefined=ONLY_ONE if n else NO_ROW[rows.setup],
             excluded=rows.excluded,
             numerator=agree if name == "agreement" else None,
-            denominator=len(cells) if name == "agreement" else None,
+            denominator=n if name == "agreement" else None,
         )
         for name, formula in FORMULAS.items()
     }

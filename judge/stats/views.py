@@ -111,6 +111,7 @@ def of_block(votes: Votes, verdicts: Mapping[str, pd.DataFrame]) -> list[View]:
     Turns ≥ 1 together first when there are several, then each, then the whole dialogue
     (turn 0), which is never pooled with turns. `verdicts` is by judge.
     """
+    votes = replace(votes, rows=votes.rows[["unit_id", "turn", "cluster", "code"]])
     clusters = question_index(votes.rows["cluster"])
     parts = [(turn, _on_turn(votes, turn)) for turn in _turns(votes)]
     views = []
