@@ -19,9 +19,10 @@ section 3.8; C. A. Field and A. H. Welsh, Bootstrapping clustered data, JRSS B 6
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 
@@ -35,6 +36,9 @@ MULTINOMIAL_UP_TO = 1_000
 
 MAX_UNDEFINED = 0.05
 """Above this share of resamples without a value, the kept ones no longer say enough."""
+
+
+_Draw: TypeAlias = Callable[[np.random.Generator, int, int], FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +59,19 @@ def cluster_weights(
 
     The chunk size does not change the weights: the stream of numbers is the same.
     """
+    draw = _multinomial if clusters <= MULTINOMIAL_UP_TO else _counted_draws
     if isinstance(seed, int) and clusters * resamples <= CHUNK_CELLS:
-        yield _small(clusters, resamples, seed)
+        yield _kept(draw, clusters, resamples, seed)
         return
     rng = np.random.default_rng(seed)
-    draw = _multinomial if clusters <= MULTINOMIAL_UP_TO else _counted_draws
     step = max(1, CHUNK_CELLS // clusters)
     for start in range(0, resamples, step):
         yield draw(rng, clusters, min(step, resamples - start))
 
 
 @lru_cache(maxsize=4)
-def _small(clusters: int, resamples: int, seed: int) -> FloatArray:
-    """One chunk, kept: a report asks for the same weights some twenty times."""
-    draw = _multinomial if clusters <= MULTINOMIAL_UP_TO else _counted_draws
+def _kept(draw: _Draw, clusters: int, resamples: int, seed: int) -> FloatArray:
+    """One chunk for all: a report asks for the same weights some twenty times."""
     weights = draw(np.random.default_rng(seed), clusters, resamples)
     weights.flags.writeable = False
     return weights
