@@ -64,6 +64,12 @@ def document(report: Report, texts: Texts | None = None) -> Document:
 
 def _lead(report: Report) -> Iterator[Text]:
     """What each judge's agreement is worth, before any table."""
+    if not report.findings:
+        yield Text(
+            "No judgment of people stands beside a judge's, so nothing here says whether a judge"
+            " is right.",
+            Weight.WARNING,
+        )
     for one in report.findings:
         said = excess.headline(one.excess)
         where = f"On {one.dimension}{', whole dialogues' if one.whole_dialogues else ''}: "

@@ -28,7 +28,7 @@ from judge.reporting.values import (
     VoteCounts,
 )
 from judge.stats import views
-from judge.stats.agreement import S1, Votes, pair_judgments, select_verdicts, select_votes
+from judge.stats.agreement import S1, Votes, pair_judgments, select_verdicts, select_votes, tally
 from judge.stats.coefficients import FloatArray
 from judge.stats.estimate import Estimate
 from judge.stats.grades import Questions, grade_tables
@@ -319,8 +319,8 @@ def _judge_counts(judge: str, rows: pd.DataFrame) -> JudgeCounts:
         usable=len(usable),
         ties=len(ties),
         both_bad=int((usable["value"] == Outcome.BOTH_BAD).sum()),
-        tie_reasons=_tally(ties["reason"]),
-        failed=_tally(rows["failure"]),
+        tie_reasons=tally(ties.loc[ties["reason"] != "", "reason"]),
+        failed=tally(rows.loc[rows["failure"] != "", "failure"]),
     )
 
 
@@ -352,11 +352,6 @@ def _notes(votes: Votes, counts: VoteCounts, lines: list[Line]) -> tuple[str, ..
     if len(set(votes.rows["inclusion_probability"]) - {""}) > 1:
         notes.append("pairs were drawn with unequal probabilities; figures here are unweighted")
     return tuple(notes)
-
-
-def _tally(words: pd.Series[str]) -> dict[str, int]:
-    given = words[words != ""].astype(object)  # a category that does not occur is not counted
-    return {str(word): int(n) for word, n in sorted(given.value_counts().items())}
 
 
 def _judges(judgments: pd.DataFrame) -> set[str]:

@@ -155,7 +155,7 @@ def select_votes(
         nonlocal rows
         if mask.any():
             words = rows.loc[mask, named] if named else pd.Series("", index=rows.index[mask])
-            excluded.update({f"{reason}{word}": n for word, n in _tally(words).items()})
+            excluded.update({f"{reason}{word}": n for word, n in tally(words).items()})
             rows = rows[~mask]
 
     wanted = Layer.SIMULATED if simulated else Layer.VOTE
@@ -226,7 +226,7 @@ def judge_human_counts(votes: Votes, verdicts: pd.DataFrame, clusters: pd.Index[
         verdict, how="left", on=["unit_id", "turn"], validate="many_to_one"
     )
     judged = rows["verdict"].ge(0)
-    why = _tally(rows.loc[~judged, "failure"].fillna(NOT_JUDGED))
+    why = tally(rows.loc[~judged, "failure"].fillna(NOT_JUDGED))
     rows = rows[judged]
     cell = 3 * rows["code"] + rows["verdict"].astype(np.int64)
     table = _per_cluster(rows["cluster"], cell, clusters, 9)
@@ -301,7 +301,8 @@ def _coded(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(code=rows["value"].map(CODE).fillna(-1).astype(np.int64))
 
 
-def _tally(reasons: pd.Series[str]) -> dict[str, int]:
+def tally(reasons: pd.Series[str]) -> dict[str, int]:
+    """How often each word occurs, in alphabetical order."""
     # A categorical column would also count the words that do not occur.
     found = reasons.astype(object).value_counts()
     return {str(reason): int(n) for reason, n in sorted(found.items())}

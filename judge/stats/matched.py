@@ -44,6 +44,7 @@ from judge.stats.agreement import (
     Votes,
     human_human_counts,
     judge_human_counts,
+    tally,
 )
 from judge.stats.coefficients import FloatArray, ratio
 from judge.stats.joint import Figure, IntArray, difference, share
@@ -170,10 +171,8 @@ def _units(votes: Votes, verdicts: pd.DataFrame, setup: str, questions: pd.Index
     rows = votes.rows[["unit_id", "turn", "cluster", "code"]].merge(
         found, how="left", on=["unit_id", "turn"], validate="many_to_one"
     )
-    excluded: dict[str, int] = {}
     failed = ~rows["verdict"].ge(0)
-    reasons = rows.loc[failed, "failure"].fillna(NOT_JUDGED).value_counts()
-    excluded |= {str(reason): int(n) for reason, n in sorted(reasons.items())}
+    excluded = tally(rows.loc[failed, "failure"].fillna(NOT_JUDGED))
     rows = rows[~failed]
     if setup == S2:
         for name, reason in (("verdict", JUDGE_TIE), ("code", TIE_VOTE)):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from judge.stats import coefficients as formulas
-from judge.stats.agreement import EITHER_TIE, NOT_JUDGED, S2, Votes
+from judge.stats.agreement import EITHER_TIE, NOT_JUDGED, S2, Votes, tally
 from judge.stats.coefficients import FloatArray
 from judge.stats.joint import BoolArray, Figure, IntArray, Statistic
 
@@ -80,8 +80,7 @@ def judged_rows(votes: Votes, verdicts: pd.DataFrame, setup: str, questions: pd.
         found, how="left", on=["unit_id", "turn"], validate="many_to_one"
     )
     judged = rows["verdict"].ge(0).to_numpy(dtype=bool)
-    why = rows.loc[~judged, "failure"].fillna(NOT_JUDGED).value_counts()
-    excluded = {str(reason): int(n) for reason, n in sorted(why.items())}
+    excluded = tally(rows.loc[~judged, "failure"].fillna(NOT_JUDGED))
     rows = rows[judged].reset_index(drop=True)
     made = Rows(
         rows[kept],

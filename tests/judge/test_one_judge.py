@@ -251,14 +251,14 @@ def test_the_report_shows_win_rates_and_position(judged: Store) -> None:
     report = agreement_report(tidy(judged), resamples=200)
     for text in (to_text(report), to_markdown(report).replace("\\", "")):
         assert "Judge judge: win rates and position, all turns" in text
-        assert "inconsistent pair verdicts: 24 of 24, 100.0 [–] %" in text
+        assert "inconsistent pair verdicts: 24 of 24, 100.0 %" in text
         assert "Win rates over all pairs, percent" in text
         assert "Adjusted win rate of each model against each other one, percent" in text
         assert "Position: what both orders of a pair say together, percent" in text
-        assert "[–] no interval: every resample gives the same value" in text
+        assert "(a) no interval: every resample gives the same value" in text
     assert max(map(len, to_text(report).splitlines())) <= 100
     value = json.loads(to_json(report))
-    assert value["schema"] == "evenhand.report/1"
+    assert value["schema"] == "evenhand.report/2"
     (figures,) = value["dimensions"][0]["figures"]
     assert (figures["judge"], figures["turn"], figures["questions"]) == ("judge", None, 4)
     line = figures["position"][0]

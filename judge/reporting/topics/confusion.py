@@ -21,7 +21,7 @@ from judge.reporting.document import (
 from judge.reporting.pictures import ConfusionMap
 from judge.reporting.scope import Scope
 from judge.reporting.wordings import indicative, people
-from judge.stats.agreement import CATEGORIES, S1
+from judge.stats.agreement import CATEGORIES, S1, tally
 from judge.stats.estimate import Estimate
 from judge.stats.joint import difference, share
 from judge.stats.rows import NO_ROW, TIE, Rows
@@ -170,5 +170,4 @@ def _tie_reasons(scope: Scope, rows: Rows) -> dict[str, int]:
         return {}
     why = scope.verdicts.loc[scope.verdicts["code"] == TIE, ["unit_id", "turn", "reason"]]
     beside = rows.frame[["unit_id", "turn"]].merge(why, how="inner", on=["unit_id", "turn"])
-    counts = beside.loc[beside["reason"] != "", "reason"].value_counts()
-    return {str(reason): int(n) for reason, n in sorted(counts.items())}
+    return tally(beside.loc[beside["reason"] != "", "reason"])

@@ -12,7 +12,7 @@ import pandas as pd
 
 from annotate.errors import UsageError
 from judge.reporting.scope import Scope
-from judge.stats.agreement import S1, SETUPS
+from judge.stats.agreement import S1, SETUPS, tally
 from judge.stats.bands import Band, agreement_by, simultaneous_bands
 from judge.stats.design_effect import DesignEffect, design_effect
 from judge.stats.estimate import Estimate
@@ -113,8 +113,8 @@ def found(scope: Scope, by: str) -> BreakdownFound:
     """
     chosen = breakdown(by)
     voted = _labels(scope.votes.rows, scope, chosen)
-    votes = voted.value_counts()
-    order = sorted(map(str, votes.index), key=_natural)
+    votes = tally(voted)
+    order = sorted(votes, key=_natural)
     labels = {setup: _labels(scope.rows[setup].frame, scope, chosen) for setup in SETUPS}
     bands = {setup: _bands(scope, setup, labels[setup], order) for setup in SETUPS}
     overall = scope.estimates(
