@@ -185,8 +185,8 @@ def _units(votes: Votes, verdicts: pd.DataFrame, setup: str, questions: pd.Index
     rows = rows[sizes >= 2]
     unit = rows.groupby(["unit_id", "turn"], sort=True).ngroup().to_numpy()
     first = np.unique(unit, return_index=True)[1]
-    tally = np.bincount(3 * unit + rows["code"].to_numpy(), minlength=3 * len(first))
-    per_unit = tally.reshape(-1, 3).astype(np.float64)
+    counts = np.bincount(3 * unit + rows["code"].to_numpy(), minlength=3 * len(first))
+    per_unit = counts.reshape(-1, 3).astype(np.float64)
     m = per_unit.sum(1)
     verdict = rows["verdict"].to_numpy(dtype=np.int64)[first]
     chosen = per_unit[np.arange(len(first)), verdict]

@@ -160,9 +160,9 @@ def test_a_missing_figure_or_interval_is_explained_by_its_letter() -> None:
     for text in (to_text(report), to_markdown(report).replace("\\", "")):
         # Question 0 was not judged, so one question is left for the judge.
         table = text.split("judge tiny-judge – human", 1)[1]
-        letter = table.split(") no interval: fewer than two questions")[0].rsplit("(", 1)[1]
+        letter = table.split(") no interval: fewer than two questions", 1)[0].rsplit("(", 1)[1]
         assert re.search(rf"\d \({letter}\)", table)
-        letter = table.split(") only one category occurs")[0].rsplit("(", 1)[1]
+        letter = table.split(") only one category occurs", 1)[0].rsplit("(", 1)[1]
         assert f"– ({letter})" in table
 
 
