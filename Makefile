@@ -16,7 +16,9 @@ demo: $(VENV)/.base ## Make the sample study, serve it, print its links
 
 test: $(VENV)/.dev ## Everything: check, then every test (browser and offline judge included)
 	@$(MAKE) --no-print-directory check
-	@CHROMIUM="$$($(BIN)/python scripts/chromium.py)" && EVENHAND_CHROMIUM="$$CHROMIUM" $(BIN)/pytest
+	@CHROMIUM="$$($(BIN)/python scripts/programs.py chromium)" && \
+	PDFLATEX="$$($(BIN)/python scripts/programs.py pdflatex || true)" && \
+	EVENHAND_CHROMIUM="$$CHROMIUM" EVENHAND_PDFLATEX="$$PDFLATEX" $(BIN)/pytest
 
 check: $(VENV)/.dev ## Lint, types, import contracts, generated help
 	$(BIN)/ruff check --quiet .
@@ -35,7 +37,7 @@ bench: $(VENV)/.dev ## Side-by-side measurements (quiet machine, some minutes)
 	$(BIN)/python -m benchmarks
 
 screenshots: $(VENV)/.dev ## Pictures of every page into docs/pictures
-	EVENHAND_CHROMIUM="$$($(BIN)/python scripts/chromium.py)" $(BIN)/python -m scripts.screenshots
+	EVENHAND_CHROMIUM="$$($(BIN)/python scripts/programs.py chromium)" $(BIN)/python -m scripts.screenshots
 
 lock: $(VENV)/.dev ## New pins and hashes in requirements/
 	$(PIP) uv

@@ -56,6 +56,8 @@ def test_the_wheel_holds_two_packages_and_the_sample(wheel: list[str]) -> None:
         "annotate/study.toml.template",
         "annotate/static/rate.js",
         "annotate/strings/en.json",
+        "judge/reporting/page/report.css",
+        "judge/reporting/page/report.html.jinja",
         "judge/sample/question.jsonl",
         "judge/sample/votes.jsonl",
     ):

@@ -12,7 +12,7 @@ _TURNING = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 
 def one_line(text: str) -> str:
     """A name or a sentence: white space as single spaces, nothing that steers what shows it."""
-    return safe(whole_text(" ".join(text.split())))
+    return " ".join(safe(whole_text(" ".join(text.split()))).split())
 
 
 def as_written(text: str) -> str:

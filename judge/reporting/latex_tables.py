@@ -15,17 +15,26 @@ TALL = 40
 """Rows from which on a table may break over pages, as a `longtable`."""
 _HEADING_WIDTH = 14
 """Characters of a heading on one line."""
+_NAME_WIDTH = 40
+"""Characters from which on the words of a column are set over several lines."""
+_UNBROKEN = 20
+"""Characters after which a word without a space may be broken there."""
 _BETWEEN_PAGES = 10
 """TeX holds a limited number of tables that have not found their place yet."""
 
-_NEEDS = r"% In the preamble: \usepackage{booktabs,graphicx,longtable}"
+_NEEDS = r"% In the preamble: \usepackage{array,booktabs,graphicx,longtable}"
 _PREAMBLE = r"""\documentclass[a4paper]{article}
 \usepackage[margin=25mm]{geometry}
-\usepackage{booktabs,graphicx,longtable}
+\usepackage{array,booktabs,graphicx,longtable}
 \setlength{\emergencystretch}{3em}
+\renewcommand{\topfraction}{.95}
+\renewcommand{\bottomfraction}{.95}
+\renewcommand{\textfraction}{.05}
+\setcounter{totalnumber}{20}
 """
 # As wide as it is, or shrunk to the line: a paper's column is narrower than ours.
 _FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+_PARAGRAPH = r">{\raggedright\arraybackslash}p{0.4\linewidth}"
 
 
 def latex_files(document: Document) -> dict[str, str]:
@@ -76,7 +85,21 @@ def _caption(table: Table) -> str:
 
 
 def _columns(table: Table) -> str:
-    return f"@{{}}{''.join('l' if column.words else 'r' for column in table.columns)}@{{}}"
+    wraps = _wrapping(table)
+    kinds = (
+        _PARAGRAPH if i in wraps else "l" if column.words else "r"
+        for i, column in enumerate(table.columns)
+    )
+    return f"@{{}}{''.join(kinds)}@{{}}"
+
+
+def _wrapping(table: Table) -> set[int]:
+    """Columns of words with a cell too long for one line."""
+    return {
+        i
+        for i, column in enumerate(table.columns)
+        if column.words and any(len(row[i].text) > _NAME_WIDTH for row in table.rows)
+    }
 
 
 def _heads(table: Table) -> str:
@@ -93,22 +116,34 @@ def _head(column: Column) -> str:
 
 
 def _rows(table: Table) -> Iterator[str]:
-    lettered = letters(table)
+    lettered, wraps = letters(table), _wrapping(table)
     grouped = bool(table.columns) and table.columns[0].words and _has_blanks(table)
     for i, row in enumerate(table.rows):
         if i and grouped and row[0].text:
             yield r"\addlinespace"
-        yield " & ".join(_cell(cell, lettered) for cell in row) + r" \\"
+        cells = (_cell(cell, lettered, j in wraps) for j, cell in enumerate(row))
+        yield " & ".join(cells) + r" \\"
 
 
 def _has_blanks(table: Table) -> bool:
     return any(not row[0].text for row in table.rows)
 
 
-def _cell(cell: Cell, lettered: Mapping[str, str]) -> str:
-    text = latex_words(cell.text)
+def _cell(cell: Cell, lettered: Mapping[str, str], wraps: bool) -> str:
+    text = _breakable(cell.text) if wraps else latex_words(cell.text)
     letter = lettered.get(cell.remark)
-    return rf"{text}\textsuperscript{{{letter}}}" if letter else text
+    # A letter takes no room, so that the digits above and below stay aligned.
+    return rf"{text}\rlap{{\textsuperscript{{{letter}}}}}" if letter else text
+
+
+def _breakable(text: str) -> str:
+    pieces = (
+        r"\allowbreak{}".join(
+            latex_words(word[i : i + _UNBROKEN]) for i in range(0, len(word), _UNBROKEN)
+        )
+        for word in text.split()
+    )
+    return " ".join(pieces)
 
 
 def _notes(table: Table) -> Iterator[str]:

@@ -25,7 +25,7 @@ _ASCII = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     '"': "''",
-    "`": r"\textasciigrave{}",
+    "`": r"\`{}",
     # After \\ these would be read as its argument.
     "[": "{[}",
     "]": "{]}",
@@ -142,4 +142,4 @@ def _character(character: str) -> str:
         # Over i and j an accent stands in the place of the dot.
         letter = f"\\{base}{{}}" if base in "ij" and marks[0] != "\u0327" else base
         return f"{_ACCENTS[marks[0]]}{{{letter}}}"
-    return f"{{[}}U+{ord(character):04X}{{]}}"
+    return f"{{[}}U+{ord(character):04X}{{]}}\\allowbreak{{}}"

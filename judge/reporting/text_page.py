@@ -120,10 +120,12 @@ def _blocks(columns: Sequence[Column], rows: Rows) -> Iterator[list[int]]:
     """Which columns stand side by side: all, or as many as fit beside those that name the rows."""
     widths = _widths(columns, rows)
     names = next((i for i, one in enumerate(columns) if not one.words), len(columns))
+    # Beside names that fill the line, a block per column would only repeat them.
+    fits = sum(widths[:names]) <= WIDTH // 2
     block = list(range(names))
     for i in range(names, len(columns)):
         taken = sum(widths[j] + len(_GAP) for j in block) + widths[i]
-        if len(block) > names and 2 + taken > WIDTH:
+        if fits and len(block) > names and len(_GAP) + taken > WIDTH:
             yield block
             block = list(range(names))
         block.append(i)
@@ -141,7 +143,7 @@ def _set(columns: Sequence[Column], rows: Rows) -> Iterator[str]:
     stacked = [[""] * (height - len(head)) + head for head in heads]
     lines: Rows = [[head[i] for head in stacked] for i in range(height)]
     for line in lines + rows:
-        yield "  " + _line(line, widths, columns).rstrip()
+        yield _GAP + _line(line, widths, columns).rstrip()
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], columns: Sequence[Column]) -> str:
