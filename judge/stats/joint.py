@@ -26,6 +26,10 @@ Key = TypeVar("Key", bound=Hashable)
 Statistic: TypeAlias = Callable[[FloatArray], FloatArray]
 """Column totals, shape (..., columns), to values of shape (...); nan is undefined."""
 
+SPARSE = 16
+"""Figures on fewer than 1 in SPARSE questions have their weights picked out; multiplying by
+zeros costs less than that for all others, which then go through one matrix product."""
+
 IDENTICAL = "exact: the two judgments are the same on every row"
 
 
@@ -82,7 +86,7 @@ def drawn(
     found = {key: np.full(resamples, np.nan) for key in figures}
     if clusters == 0:
         return found
-    groups = _alike(figures)
+    groups = _alike(figures, clusters)
     start = 0
     for chunk in cluster_weights(clusters, resamples=resamples, seed=seed):
         stop = start + len(chunk)
@@ -198,27 +202,35 @@ def quotient(totals: FloatArray) -> FloatArray:
     return ratio(totals[..., 0], totals[..., 1])
 
 
-def _alike(figures: Mapping[Key, Figure]) -> list[_Stack[Key]]:
-    """Figures on the same questions together: reading their weights costs most."""
+def _alike(figures: Mapping[Key, Figure], clusters: int) -> list[_Stack[Key]]:
+    """Figures on many questions together, others with those on the same few."""
+    wide: dict[Key, Figure] = {}
     groups: dict[bytes, dict[Key, Figure]] = {}
     for key, one in figures.items():
-        groups.setdefault(one.questions.tobytes(), {})[key] = one
-    return [_Stack(group) for group in groups.values()]
+        if len(one.questions) * SPARSE >= clusters:
+            wide[key] = one
+        else:
+            groups.setdefault(one.questions.tobytes(), {})[key] = one
+    stacks = [_Stack(group, next(iter(group.values())).questions) for group in groups.values()]
+    everything = np.arange(clusters, dtype=np.int64)
+    return [*stacks, _Stack(wide, everything)] if wide else stacks
 
 
 class _Stack(Generic[Key]):
-    """Figures on the same questions, their counts side by side, each array of counts once."""
+    """Figures side by side on a list of questions, each array of counts once."""
 
-    def __init__(self, figures: Mapping[Key, Figure]) -> None:
+    def __init__(self, figures: Mapping[Key, Figure], questions: IntArray) -> None:
         self._figures = figures
-        self._questions = next(iter(figures.values())).questions
-        distinct = {id(one.counts): one.counts for one in figures.values()}
-        self._counts = np.hstack(list(distinct.values()))
-        ends = np.cumsum([counts.shape[1] for counts in distinct.values()])
+        self._questions = questions
+        distinct = {id(one.counts): one for one in figures.values()}
+        ends = np.cumsum([one.counts.shape[1] for one in distinct.values()])
         columns = {
-            name: slice(int(end) - counts.shape[1], int(end))
-            for (name, counts), end in zip(distinct.items(), ends, strict=True)
+            name: slice(int(end) - one.counts.shape[1], int(end))
+            for (name, one), end in zip(distinct.items(), ends, strict=True)
         }
+        self._counts = np.zeros((len(questions), int(ends[-1])))
+        for name, one in distinct.items():
+            self._counts[np.searchsorted(questions, one.questions), columns[name]] = one.counts
         self._columns = {key: columns[id(one.counts)] for key, one in figures.items()}
 
     def resampled(self, weights: FloatArray) -> dict[Key, FloatArray]:

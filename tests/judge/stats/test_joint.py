@@ -45,6 +45,22 @@ def test_one_judge_share_the_resamples_of_the_agreement_report() -> None:
     assert (found.low, found.high) == (expected.low, expected.high)
 
 
+def test_figures_on_many_questions_and_on_few_have_the_draws_they_have_alone() -> None:
+    # Two of 40 questions are few, so that their weights are picked out; 30 are many.
+    rng = np.random.default_rng(5)
+    figures = {}
+    for name, questions in (("few", 2), ("none", 0), ("many", 30), ("all", 40)):
+        place = np.repeat(np.arange(questions), 3) + (40 - questions) // 2
+        hits = (rng.random(len(place)) < 0.6).astype(float)
+        figures[name] = share(name, hits, np.ones(len(hits)), place, "people", "nothing")
+    draws = drawn(figures, 40, resamples=200, seed=4)
+    for name, figure in figures.items():
+        counts = np.zeros((40, 2))
+        counts[figure.questions] = figure.counts
+        totals = resampled_totals(counts, resamples=200, seed=4)
+        np.testing.assert_array_equal(draws[name], quotient(totals), err_msg=name)
+
+
 def test_a_difference_is_that_of_the_shares_in_every_resample() -> None:
     other = np.array([1.0, 1, 0, 1, 0, 0])
     figures: dict[str, Figure] = {
