@@ -26,6 +26,10 @@ MOST_VERDICTS = 20_000
 """Of more verdicts each shuffle plays its first so many: Elo has long forgotten the start."""
 
 
+STEPS_AT_ONCE = 1_000
+"""Verdicts looked up together, over all shuffles."""
+
+
 @dataclass(frozen=True, slots=True)
 class EloSettings:
     """What the numbers of a rating mean: `scale` points are odds of `base` to 1."""
@@ -121,12 +125,14 @@ def play(
     row = models * np.arange(len(orders))
     # Odds of base to 1 per `scale` points, as a factor in the exponent of e.
     steepness = np.log(settings.base) / settings.scale
-    for now in orders.T:
-        a, b = row + games[now, 0], row + games[now, 1]
-        mine, other = flat[a], flat[b]
-        moved = settings.k * (score[now] - 1 / (1 + np.exp(steepness * (other - mine))))
-        flat[a] = mine + moved
-        flat[b] = other - moved
+    for start in range(0, orders.shape[1], STEPS_AT_ONCE):
+        now = orders[:, start : start + STEPS_AT_ONCE].T
+        first, second = row + games[now, 0], row + games[now, 1]
+        for a, b, gained in zip(first, second, score[now], strict=True):
+            mine, other = flat[a], flat[b]
+            moved = settings.k * (gained - 1 / (1 + np.exp(steepness * (other - mine))))
+            flat[a] = mine + moved
+            flat[b] = other - moved
     return flat.reshape(len(orders), models)
 
 

@@ -152,14 +152,12 @@ def _table(values: People) -> Table:
     ]
     if any(one.left.value is not None for one in checks):
         columns.append((Column("left, % of pairs"), lambda one: cells.share(one.left)))
-        columns.append((Column("p"), lambda one: _chance(one.left_p)))
     if any(one.seconds is not None for one in checks):
         columns.append((Column("seconds"), _seconds))
     if any(one.speed_z is not None for one in checks):
         columns.append((Column("robust z"), _z))
     if any(one.run is not None for one in checks):
         columns.append((Column("longest run"), _run))
-        columns.append((Column("p of the run"), lambda one: _chance(one.run and one.run.p)))
     columns.append((Column("ties, %"), lambda one: cells.share(one.ties)))
     columns.append((Column("of the others, %"), _ties_of_others))
     rows = tuple(
@@ -184,12 +182,6 @@ def _table(values: People) -> Table:
     )
 
 
-def _chance(p: float | None) -> Cell:
-    if p is None:
-        return cells.words(cells.MISSING)
-    return cells.words("<.001" if p < 0.0005 else cells.coefficient_words(p))
-
-
 def _seconds(one: RaterCheck) -> Cell:
     if one.seconds is None:
         return Cell(cells.MISSING, remark=one.speed_reason)
@@ -204,7 +196,7 @@ def _z(one: RaterCheck) -> Cell:
 
 def _run(one: RaterCheck) -> Cell:
     if one.run is None:
-        return cells.words(cells.MISSING)
+        return Cell(cells.MISSING, remark="sides not recorded")
     return cells.words(f"{one.run.length} {_button(one.run.button)}")
 
 
