@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from judge.reporting.document import Document, Picture
     from judge.reporting.values import Report
 
-FORMATS = ("svg", "pdf", "png")
 
 Told = Callable[[int], None]
 """Told how many pictures were drawn since it was told last."""
@@ -106,10 +105,12 @@ def publish(
 
 
 def _drawn(pictures: Iterable[Picture], told: Told | None) -> Iterator[tuple[str, bytes]]:
-    from judge.reporting.drawing import draw
+    from typing import get_args
+
+    from judge.reporting.drawing import Format, draw
 
     for picture in pictures:
-        for form in FORMATS:
+        for form in get_args(Format):
             yield f"{picture.id}.{form}", draw(picture.plot, form)
         if told:
             told(1)

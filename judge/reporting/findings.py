@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from judge.reporting.ranked import Rankings
 from judge.reporting.scope import Scope
 from judge.reporting.topics import breakdown as by_level
 from judge.reporting.topics import confusion as votes_and_verdicts
 from judge.reporting.topics import excess as over_baselines
 from judge.reporting.topics import gallery as apart
+from judge.reporting.topics import gap as far_apart
 from judge.reporting.topics import length as by_length
 from judge.reporting.topics import majority as one_voice
 from judge.reporting.topics import own_models as own
 from judge.reporting.topics import people as checks
 from judge.reporting.topics import position as both_orders
+from judge.reporting.topics import rankings as ranked
 from judge.reporting.topics import raters as by_rater
 from judge.reporting.topics import reference as matched
 from judge.reporting.topics.breakdown import BreakdownFound
 from judge.reporting.topics.confusion import Confusion
 from judge.reporting.topics.excess import Excess
 from judge.reporting.topics.gallery import Gallery
+from judge.reporting.topics.gap import Gap
 from judge.reporting.topics.length import Length
 from judge.reporting.topics.majority import Majority
 from judge.reporting.topics.own_models import OwnModels
@@ -54,6 +58,8 @@ class Findings:
     position: PositionBias
     length: Length
     own_models: OwnModels
+    rankings: Rankings
+    gap: Gap
     gallery: Gallery
 
 
@@ -88,5 +94,7 @@ def findings(scope: Scope, by: Sequence[str]) -> Findings:
         position=both_orders.found(scope),
         length=by_length.found(scope),
         own_models=own.found(scope),
+        rankings=ranked.found(scope),
+        gap=far_apart.found(scope),
         gallery=apart.found(scope),
     )

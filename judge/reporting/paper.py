@@ -14,6 +14,7 @@ from judge.reporting.topics import (
     confusion,
     excess,
     gallery,
+    gap,
     grades,
     judge_alone,
     length,
@@ -21,6 +22,7 @@ from judge.reporting.topics import (
     own_models,
     people,
     position,
+    rankings,
     raters,
     reference,
     study,
@@ -156,6 +158,8 @@ def _topics(found: Findings) -> Iterator[Section]:
     yield position.section(found.position)
     yield length.section(found.length)
     yield own_models.section(found.own_models)
+    yield rankings.section(found.rankings)
+    yield gap.section(found.gap)
 
 
 def _facts(part: DimensionReport) -> Iterator[str]:
