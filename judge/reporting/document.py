@@ -126,6 +126,14 @@ class Document:
     """Level, resampling and seed, in one line."""
     sections: tuple[Section, ...]
 
+    def __post_init__(self) -> None:
+        """Two tables of one id would be one file, and one number, to every renderer."""
+        for kind in (Table, Picture, Exchange):
+            ids = [part.id for part in self.parts() if isinstance(part, kind)]
+            if len(set(ids)) < len(ids):
+                twice = next(one for one in ids if ids.count(one) > 1)
+                raise ValueError(f"{kind.__name__.lower()} {twice}: twice in one document")
+
     def parts(self) -> Iterator[Part]:
         """Everything in the order in which it is read."""
 

@@ -10,13 +10,16 @@ from typing import Protocol, TypeVar
 import pandas as pd
 
 from annotate.errors import UsageError
-from annotate.records import Layer, SourceKind
+from annotate.records import Layer, SourceKind, digest
 from judge.stats import joint
 from judge.stats.agreement import S1, S2, Votes, select_verdicts, select_votes
 from judge.stats.estimate import Estimate
 from judge.stats.rows import Rows, judged_rows, question_index
 
 Key = TypeVar("Key", bound=Hashable)
+
+SLUG_LENGTH = 60
+"""A file's name holds three slugs and more; disks allow 255 bytes."""
 
 ALL = "all"
 """The group that is everyone."""
@@ -234,10 +237,14 @@ def population_words(votes: Votes, group: str, *, simulated: bool) -> str:
 
 
 def slug(words: str) -> str:
-    """Letters, digits and hyphens; a name of other letters keeps its characters' numbers."""
+    """Letters, digits and hyphens, at most SLUG_LENGTH; names that differ in nothing else differ
+    in no slug. What is cut, or has no such letter at all, gets a hash instead.
+    """
     plain = "".join(ch if ch.isascii() and ch.isalnum() else "-" for ch in words.lower())
     short = "-".join(filter(None, plain.split("-")))
-    return short or "-".join(f"{ord(ch):x}" for ch in words)
+    if short and len(short) <= SLUG_LENGTH:
+        return short
+    return "-".join(filter(None, [short[: SLUG_LENGTH - 9].rstrip("-"), digest(words)[:8]]))
 
 
 def _group_words(name: str) -> str:

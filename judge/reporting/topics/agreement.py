@@ -63,7 +63,15 @@ def section(block: Block, dimension: str, *, among: str = "") -> Section:
         name = f"agreement-{key}-{slug(lines[0].judge) if lines[0].judge else 'people'}"
         if number > 1 and any(isinstance(p, Table) and p.id == name for p in parts):
             name += f"-{number}"  # Two judges may differ in characters that a slug drops.
-        parts.append(Table(name, named, COLUMNS, tuple(map(_row, lines)), tuple(_remarks(lines))))
+        parts.append(
+            Table(
+                name,
+                f"Agreement, {named}",
+                COLUMNS,
+                tuple(map(_row, lines)),
+                tuple(_remarks(lines)),
+            )
+        )
     heading = block.population[0].upper() + block.population[1:]
     return Section(f"agreement-{key}", heading, tuple(parts))
 

@@ -75,7 +75,7 @@ def _orders(figures: JudgeFigures) -> Iterator[str]:
 def _tables(figures: JudgeFigures, key: str, orders: bool) -> Iterator[Table]:
     over_all, *against = figures.wins
     rows = tuple(map(_wins, over_all.rows))
-    yield Table(f"win-rates-{key}", "Win rates over all pairs, percent", WINS, rows)
+    yield Table(f"win-rates-alone-{key}", "Win rates over all pairs, percent", WINS, rows)
     # With two models the one against the other is the table above.
     if len(against) > 2:
         yield _against(figures, key)

@@ -241,7 +241,7 @@ def _win_rate_parts(values: Majority) -> tuple[Part, ...]:
     who = values.baseline
     chosen = "as asked for" if values.baseline_named else "the model with the most votes"
     table = Table(
-        f"win-rates-{values.key}",
+        f"win-rates-baseline-{values.key}",
         f"Win rates against {who}, ties half, in percent, as four sources see them",
         (
             Column("model", words=True),

@@ -97,7 +97,7 @@ def section(values: People) -> Section:
         parts.append(Facts(sentences))
     if values.raters:
         parts.append(_table(values))
-    return Section(f"people-{values.key}", "Raters", tuple(parts))
+    return Section(f"people-{values.key}", "Checks of the raters", tuple(parts))
 
 
 def _ballots(scope: Scope) -> pd.DataFrame:
