@@ -57,7 +57,7 @@ def markdown_table(
 def escaped(text: str) -> str:
     """Names come from files and must not turn into markup or a second table cell."""
     one_line = " ".join(text.split())
-    return "".join(f"\\{ch}" if ch in "\\`*_{}<>[]|#!" else ch for ch in one_line)
+    return "".join(f"\\{ch}" if ch in "\\`*_{}<>[]|#!&~$" else ch for ch in one_line)
 
 
 def safe(text: str) -> str:

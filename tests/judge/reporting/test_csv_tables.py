@@ -9,7 +9,7 @@ import pytest
 
 from judge.reporting import cells
 from judge.reporting.csv_tables import csv_files, to_csv
-from judge.reporting.document import Column, Table
+from judge.reporting.document import Cell, Column, Table
 from tests.judge.reporting.documents import HOSTILE, document, estimate, table
 
 
@@ -36,6 +36,11 @@ def test_a_blank_that_means_as_above_is_filled() -> None:
     assert [row["setup"] for row in _rows(to_csv(table("t", "one more")))] == [
         "S1", "S1", "S2", "S2",
     ]  # fmt: skip
+
+
+def test_a_remark_without_a_figure_is_a_reason() -> None:
+    one = Table("t", "", (Column("rank"),), ((Cell("–", remark="never wins"),),))
+    assert _rows(to_csv(one))[0]["rank: reason"] == "never wins"
 
 
 def test_columns_of_one_name_stay_two() -> None:

@@ -13,6 +13,7 @@ from annotate.errors import DataError, EvenhandError, UsageError
 from judge.reporting.folder import report_files, write_folder
 from tests.judge.reporting.documents import SVG, document
 
+KEPT = hashlib.sha256(b"x").hexdigest().encode()
 INPUTS = {"votes": "abc", "seed": 7}
 
 
@@ -97,7 +98,8 @@ def test_a_manifest_cannot_reach_outside_the_folder(tmp_path: Path, kind: str) -
 @pytest.mark.parametrize(
     "content",
     [
-        b"", b"[]", b"\xff", b'{"schema": "other/1", "files": {"keep": {"sha256": "x"}}}',
+        b"", b"[]", b"\xff",
+        b'{"schema": "other/1", "files": {"keep": {"sha256": "%s"}}}' % KEPT,
         b'{"schema": "evenhand.manifest/1", "files": []}',
         b'{"schema": "evenhand.manifest/1", "files": {"keep": 3}}',
     ],

@@ -39,12 +39,12 @@ def test_facts_are_one_flat_list() -> None:
 
 
 def test_tables_keep_their_columns() -> None:
-    tokens = _tokens(to_markdown(document("a|b", "x`y`")))
+    tokens = _tokens(to_markdown(document("a|b", "x`y`", "&lt;b&gt; ~~$x$")))
     rows = [i for i, token in enumerate(tokens) if token.type == "tr_open"]
-    assert len(rows) == (1 + 5) + (1 + 48) + (1 + 3)
+    assert len(rows) == (1 + 6) + (1 + 48) + (1 + 3)
     cells = [tokens[i + 1 : i + 13].copy() for i in rows]
     assert all(sum(t.type in ("td_open", "th_open") for t in row) == 4 for row in cells)
-    assert "a|b" in {_text(token) for token in tokens}
+    assert {"a|b", "x`y`", "&lt;b&gt; ~~$x$"} <= {_text(token) for token in tokens}
 
 
 def test_texts_are_as_written_inside_fences() -> None:
