@@ -35,11 +35,19 @@ from judge.reporting.pictures import (
 )
 from judge.stats.estimate import Estimate
 
+SETTINGS_OF_SOMEBODY = """
+font.size: 30
+font.family: serif
+text.parse_math: True
+axes.facecolor: red
+no.such.setting: a warning
+"""
 SVG = "{http://www.w3.org/2000/svg}"
 MODELS = ("alpaca-13b", "claude-v1", "gpt-3.5-turbo", "gpt-4", "llama-13b", "vicuna-13b-v1.2")
 CATEGORIES = ("coding", "extraction", "humanities", "math", "reasoning", "roleplay", "writing")
 HOSTILE = (
-    "$\\frac{",
+    "$\\frac{$",
+    "from $5 to $x_1$ \\alpha",
     "a_b^c %d &amp;",
     "<script>alert(1)</script>",
     ']]></text><g id="x">',
@@ -141,7 +149,7 @@ def test_another_process_gives_the_same_bytes_and_leaves_no_trace(tmp_path: Path
     """Neither settings nor fonts of the machine, no directory at home, no word on stderr."""
     home = tmp_path / "home"
     home.mkdir()
-    (home / "matplotlibrc").write_text("font.size: 30\ntext.parse_math: True\nfont.family: serif\n")
+    (home / "matplotlibrc").write_text(SETTINGS_OF_SOMEBODY)
     code = (
         "import os, sys; from judge.reporting.drawing import draw;"
         "from judge.reporting.pictures import *; from judge.stats.estimate import Estimate;"
@@ -180,7 +188,7 @@ def test_names_are_text_whatever_they_hold(
 
 def test_a_name_is_drawn_as_it_is_written() -> None:
     said = words(draw(plots(HOSTILE, (figure(0.5),))[Forest], "svg"))
-    for text in ("$\\frac{", "a_b^c %d &amp;", "emoji 😀👩‍👩‍👧 中文", "(no name)"):
+    for text in ("$\\frac{$", "a_b^c %d &amp;", "emoji 😀👩‍👩‍👧 中文", "(no name)"):
         assert text in said
     assert "مرحبا evil" in said
     assert "new line tab [31m" in said
@@ -301,10 +309,12 @@ def test_threads_draw_the_same_and_settings_stay_as_they_were() -> None:
     alone = [draw(plot, "svg") for plot in USUAL.values()]
     import matplotlib
 
-    before = dict(matplotlib.rcParams)
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(lambda plot: draw(plot, "svg"), USUAL.values())) == alone
-    assert dict(matplotlib.rcParams) == before
+    theirs: dict[Any, Any] = {"font.size": 30.0, "svg.hashsalt": "theirs", "text.parse_math": True}
+    with matplotlib.rc_context(theirs):
+        before = dict(matplotlib.rcParams)
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(lambda plot: draw(plot, "svg"), USUAL.values())) == alone
+        assert dict(matplotlib.rcParams) == before
 
 
 @pytest.mark.skipif(shutil.which("pdftoppm") is None, reason="pdftoppm is not installed")
