@@ -193,16 +193,21 @@ def report(
     Example: evenhand report harm-study --raters expert --by turn,category --out exports/spring
     """
     from judge.commands.report_command import Asked, compute, publish
+    from judge.reporting.folder import must_be_folder
     from judge.reporting.text_page import to_text
 
     levels = tuple(dict.fromkeys(word.strip() for word in by.split(",") if word.strip()))
     asked = Asked(raters, against, levels, resamples)
     with Opened(study) as opened:
-        found = compute(opened, asked)
         folder = out or _exports(study)
+        must_be_folder(folder)
+        found = compute(opened, asked)
         click.echo(to_text(found.document, str(folder)), nl=False)
         pictures = 0 if no_figures else len(list(found.document.pictures()))
-        with click.progressbar(length=pictures, label="Drawing", file=sys.stderr) as bar:
+        quiet = not (pictures and sys.stderr.isatty())
+        with click.progressbar(
+            length=pictures, label="Drawing", file=sys.stderr, hidden=quiet
+        ) as bar:
             written = publish(found, asked, folder, draw=not no_figures, drawn=bar.update)
         click.echo(f"Wrote {len(written)} files into {folder}", err=True)
 

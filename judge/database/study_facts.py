@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 
-from annotate import library
 from annotate.ballots import STANDING
 from annotate.study import Study
 from judge.reporting.topics.study import Coverage, StudyFacts
@@ -27,7 +26,13 @@ def study_facts(study: Study) -> StudyFacts:
             title=settings.study.title,
             questions=tally("SELECT benchmark, count(*) FROM question GROUP BY 1 ORDER BY 1"),
             categories=tally("SELECT category, count(*) FROM question GROUP BY 1 ORDER BY 1"),
-            models=tuple(library.model_names(store)),
+            models=tuple(
+                row[0]
+                for row in conn.execute(
+                    "SELECT model_a FROM pair UNION SELECT model_b FROM pair"
+                    " UNION SELECT name FROM model ORDER BY 1"
+                )
+            ),
             pairs=_count(conn, "SELECT count(*) FROM pair WHERE superseded_by IS NULL"),
             excluded_pairs=tally(
                 "SELECT excluded, count(*) FROM pair WHERE excluded IS NOT NULL"

@@ -66,8 +66,7 @@ def write_folder(
         UsageError: the folder is a file.
         DataError: it cannot be written.
     """
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder}: a file, expected a folder for the report; give another --out")
+    must_be_folder(folder)
     everything = {**files, MANIFEST: manifest(files, inputs)}
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,6 +81,16 @@ def write_folder(
             " check the folder's permissions and free space, or give another --out"
         ) from error
     return written
+
+
+def must_be_folder(path: Path) -> None:
+    """To be asked before long work.
+
+    Raises:
+        UsageError: it is a file.
+    """
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{path}: a file, expected a folder for the report; give another --out")
 
 
 def manifest(files: Mapping[str, bytes], inputs: Mapping[str, object]) -> bytes:

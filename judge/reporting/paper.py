@@ -28,6 +28,7 @@ from judge.reporting.topics import (
     study,
 )
 from judge.reporting.values import DimensionReport, JudgeCounts, Report, RunFacts
+from judge.stats.bands import INDICATIVE_BELOW
 
 TITLE = "Agreement report"
 
@@ -80,6 +81,12 @@ def _lead(report: Report) -> Iterator[Text]:
         yield Text(beside.words, beside.weight)
         if one.simulated:
             yield Text(agreement.SIMULATED, Weight.WARNING)
+        if one.excess.questions < INDICATIVE_BELOW:
+            few = counted(one.excess.questions, "question")
+            yield Text(
+                f"Indicative: {few}, fewer than {INDICATIVE_BELOW}; intervals are too narrow.",
+                Weight.WARNING,
+            )
 
 
 def _sections(report: Report, texts: Texts | None) -> Iterator[Section]:

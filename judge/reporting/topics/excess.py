@@ -8,6 +8,7 @@ from judge.reporting import cells
 from judge.reporting.document import Column, Part, Picture, Section, Table, Text, Weight
 from judge.reporting.pictures import Forest, ForestRow
 from judge.reporting.scope import Scope
+from judge.reporting.wordings import people
 from judge.stats import joint
 from judge.stats.agreement import SETUPS
 from judge.stats.baselines import JUDGE, Baseline, baseline_figures, best_baseline
@@ -50,6 +51,8 @@ class Excess:
     key: str
     judge: str
     population: str
+    simulated: bool
+    questions: int
     setups: tuple[ExcessSetup, ...]
 
 
@@ -70,6 +73,8 @@ def found(scope: Scope) -> Excess:
         scope.key,
         scope.judge,
         scope.population,
+        scope.simulated,
+        len(scope.questions),
         tuple(
             ExcessSetup(
                 setup,
@@ -97,11 +102,12 @@ def headline(values: Excess) -> Text:
     agreement = cells.share(first.agreement).text
     if first.agreement.value is None:
         return Text(
-            f"How far judge {values.judge} agrees with people is undefined:"
+            f"How far judge {values.judge} agrees with {people(values.simulated)} is undefined:"
             f" {first.agreement.reason}.",
             Weight.WARNING,
         )
-    said = f"Judge {values.judge} agrees with people on {agreement} % of votes (S1)"
+    who = people(values.simulated)
+    said = f"Judge {values.judge} agrees with {who} on {agreement} % of votes (S1)"
     if line is None or line.excess.value is None:
         reason = line.excess.reason if line else "no blind baseline can guess here"
         return Text(f"{said}; what a blind guess reaches is unknown: {reason}.", Weight.WARNING)
