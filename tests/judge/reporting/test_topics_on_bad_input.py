@@ -39,6 +39,7 @@ TABLES: dict[str, list[dict[str, Any]]] = {
         *units("ab", "aa", "bt"),
         *(row(f"q{i}", "judge", None, status="unparseable") for i in range(3)),
     ],
+    "one vote and a failure": [*units("a"), row("q0", "judge", None, status="timeout")],
     "votes and verdicts on other questions": [*units("ab", "aa"), row("q9", "judge", "a")],
     "one question": [row("q0", f"r{i}", "a", turn=t) for i in range(4) for t in range(1, 41)]
     + [row("q0", "judge", "b", turn=t) for t in range(1, 41)],
