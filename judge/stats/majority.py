@@ -21,13 +21,13 @@ from judge.stats.rows import TIE, confusion_figures, judged_rows, positions
 
 JUDGE_ALL = "judge, all units"
 JUDGE_SAME = "judge, units with votes"
-PLURALITY = "plurality of people"
+PLURALITY = "plurality of votes"
 RANDOM_RATER = "a random rater"
 WIN_RATES = (JUDGE_ALL, JUDGE_SAME, PLURALITY, RANDOM_RATER)
 
 NO_UNIT = {
     S1: "no unit has a vote and a usable verdict of this judge",
-    S2: "on no unit do the plurality of people and the judge both name a winner",
+    S2: "on no unit do the plurality of votes and the judge both name a winner",
 }
 
 

@@ -51,6 +51,8 @@ def test_levels_add_up_to_the_whole(by: str) -> None:
     for index, overall in enumerate(values.overall):
         parts = [one.setups[index].band.estimate for one in values.levels]
         assert sum(one.n for one in parts) == overall.agreement.n
+        effects = [one.setups[index].design_effect for one in values.levels]
+        assert [one.n for one in effects] == [one.n for one in parts]
         assert sum(one.numerator or 0 for one in parts) == overall.agreement.numerator
     for counts in ("people", "judge"):
         total = sum(sum(getattr(one, counts)) for one in values.levels)

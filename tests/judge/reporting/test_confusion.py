@@ -65,3 +65,10 @@ def test_ties_that_two_different_orders_make_are_counted_apart() -> None:
     assert values.judge_tie_reasons == {"inconsistent": 2}
     said = "Of the judge's 4 ties not both orders said the same: 2 inconsistent."
     assert said in texts_of(section(values))
+
+
+def test_without_a_row_there_is_no_matrix_of_zeros() -> None:
+    rows = [*units("ab"), row("q0", "judge", None, status="refused")]
+    made = section(found(scope_of(rows)))
+    assert len(made.parts) == 1
+    assert "Votes left out: 2 refused." in texts_of(made)

@@ -55,6 +55,8 @@ def test_the_alternative_test_shows_epsilon_and_who_is_left_out() -> None:
 
 def test_thirty_raters_in_the_table_and_all_in_the_values() -> None:
     values = found(scope_of(study(2, questions=6, raters=35)), flagged={"r3"})
+    votes = [one.votes for one in values.raters]
+    assert votes == sorted(votes, reverse=True)
     (table,) = tables_of(section(values))
     assert (len(table.rows), len(values.raters)) == (30, 35)
     assert any("The 30 raters with most votes of 35" in one for one in table.remarks)

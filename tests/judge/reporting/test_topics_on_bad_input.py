@@ -39,6 +39,7 @@ TABLES: dict[str, list[dict[str, Any]]] = {
         *units("ab", "aa", "bt"),
         *(row(f"q{i}", "judge", None, status="unparseable") for i in range(3)),
     ],
+    "one vote and a failure": [*units("a"), row("q0", "judge", None, status="timeout")],
     "votes and verdicts on other questions": [*units("ab", "aa"), row("q9", "judge", "a")],
     "one question": [row("q0", f"r{i}", "a", turn=t) for i in range(4) for t in range(1, 41)]
     + [row("q0", "judge", "b", turn=t) for t in range(1, 41)],
@@ -83,3 +84,16 @@ def test_ids_are_unique_and_end_in_the_scopes_key() -> None:
         assert len(set(found)) == len(found)
         assert all(one.endswith(scope.key) for one in found)
     assert all(one.id.endswith(scope.key) for one in sections)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_votes_of_a_program_are_never_called_peoples(topic: str) -> None:
+    find, show = TOPICS[topic]
+    rows = [
+        {**one, "layer": "simulated"} if one["source_kind"] == "rater" else one for one in study(1)
+    ]
+    words = words_of(show(find(scope_of(rows)))).replace("(not people)", "")
+    assert "SIMULATED" in words
+    assert "of people" not in words
+    assert "human–human" not in words
+    assert "judge–human" not in words

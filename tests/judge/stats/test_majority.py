@@ -54,7 +54,7 @@ def test_undefined_says_why() -> None:
     found = majority_figures(study.votes, study.verdicts, "S2", study.questions, WHO)
     assert {one.value() for one in found.values()} == {None}
     assert {one.undefined for one in found.values()} == {
-        "on no unit do the plurality of people and the judge both name a winner"
+        "on no unit do the plurality of votes and the judge both name a winner"
     }
 
 
@@ -83,12 +83,12 @@ def test_win_rates_of_four_sources_on_the_units_they_speak_of() -> None:
         ("alder", "judge, all units"): pytest.approx(0.5),
         ("alder", "judge, units with votes"): pytest.approx(0.25),
         # 1 on question 0; a split of win and tie, so ½, on question 1
-        ("alder", "plurality of people"): pytest.approx(0.75),
+        ("alder", "plurality of votes"): pytest.approx(0.75),
         ("alder", "a random rater"): pytest.approx((2 / 3 + 3 / 4) / 2),
         ("cedar", "judge, all units"): 1.0,
         ("cedar", "judge, units with votes"): None,
-        ("cedar", "plurality of people"): None,
+        ("cedar", "plurality of votes"): None,
         ("cedar", "a random rater"): None,
     }
-    assert found["alder", "plurality of people"].n == 2
+    assert found["alder", "plurality of votes"].n == 2
     assert found["cedar", "a random rater"].undefined == "no unit of cedar against birch"
