@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from judge.reporting.document import Cell
+from judge.reporting.document import Cell, Column
 from judge.stats.estimate import Estimate
 
 MISSING = "–"
@@ -79,6 +79,14 @@ def signed(value: float, decimals: int) -> str:
 def chance(p: float) -> str:
     """A p-value in words: `p = .032`, `p < .001`."""
     return "p < .001" if p < 0.0005 else f"p = {coefficient_words(p)}"
+
+
+def known(
+    columns: Sequence[Column], rows: Sequence[Sequence[Cell]]
+) -> tuple[tuple[Column, ...], tuple[tuple[Cell, ...], ...]]:
+    """Columns and rows without the columns in which every figure is missing."""
+    kept = [at for at in range(len(columns)) if any(row[at].text != MISSING for row in rows)]
+    return tuple(columns[at] for at in kept), tuple(tuple(row[at] for at in kept) for row in rows)
 
 
 def _figure(estimate: Estimate, shown: Callable[[float], str]) -> Cell:

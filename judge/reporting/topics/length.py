@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judge.reporting import cells
-from judge.reporting.document import Column, Part, Picture, Section, Table, Text, Weight
+from judge.reporting.document import Cell, Column, Part, Picture, Section, Table, Text, Weight
 from judge.reporting.layout import tallied
 from judge.reporting.pictures import Curve, CurveDot, CurvePlot
 from judge.reporting.scope import Scope
@@ -86,14 +86,23 @@ def headline(values: Length) -> Text:
     people, judge = values.sides
     if people.longer.value is None and judge.longer.value is None:
         return Text(f"Whether length matters is undefined: {people.longer.reason}.")
-    by_judge = f"Judge {values.judge} names the longer answer in {_percent(judge.longer)}"
-    by_people = f"{values.people} do in {_percent(people.longer)}"
+    apart = "choices between answers of different length"
     if judge.longer.value is None:
         reason = values.unjudged or judge.longer.reason
-        by_judge = f"How often judge {values.judge} names the longer answer is undefined ({reason})"
-    if people.longer.value is None:
-        by_people = f"of {values.people} this is undefined ({people.longer.reason})"
-    said = f"{by_judge} of its choices between answers of different length; {by_people}."
+        said = (
+            f"How often judge {values.judge} names the longer answer is undefined: {reason}."
+            f" In {_percent(people.longer)} of their {apart} {values.people} do."
+        )
+    elif people.longer.value is None:
+        said = (
+            f"Judge {values.judge} names the longer answer in {_percent(judge.longer)} of its"
+            f" {apart}; how often {values.people} do is undefined: {people.longer.reason}."
+        )
+    else:
+        said = (
+            f"Judge {values.judge} names the longer answer in {_percent(judge.longer)} of its"
+            f" {apart}; {values.people} do in {_percent(people.longer)}."
+        )
     return _beside(values, said, judge.effect)
 
 
@@ -196,15 +205,15 @@ def _lengths(scope: Scope, rows: Sides) -> tuple[FloatArray, FloatArray] | None:
 
 
 def _table(values: Length, shown: list[LengthSide]) -> Table:
-    rows = tuple(
+    columns, rows = cells.known(
         (
-            cells.words(one.source),
-            cells.ratio(one.longer),
-            cells.share(one.longer),
-            cells.number(one.effect),
-            cells.count(one.effect.n),
-        )
-        for one in shown
+            Column("who", words=True),
+            Column("longer preferred"),
+            Column("percent"),
+            Column("effect per doubling"),
+            Column("verdicts in it"),
+        ),
+        [_row(one) for one in shown],
     )
     left_out = {reason: n for one in shown[:1] for reason, n in one.longer.excluded.items()}
     terms = (
@@ -224,22 +233,27 @@ def _table(values: Length, shown: list[LengthSide]) -> Table:
     return Table(
         f"length-shares-{values.key}",
         f"Preference for longer answers, judge {values.judge} beside {values.people}",
-        (
-            Column("who", words=True),
-            Column("longer preferred"),
-            Column("percent"),
-            Column("effect per doubling"),
-            Column("verdicts in it"),
-        ),
+        columns,
         rows,
         tuple(remarks),
+    )
+
+
+def _row(one: LengthSide) -> tuple[Cell, ...]:
+    return (
+        cells.words(one.source),
+        cells.ratio(one.longer),
+        cells.share(one.longer),
+        cells.number(one.effect),
+        cells.count(one.effect.n) if one.effect.value is not None else cells.words(cells.MISSING),
     )
 
 
 def _effect_words(values: Length, one: LengthSide) -> str:
     effect = one.effect
     if effect.value is None:
-        return f"The length effect of {one.source} has no value: {effect.reason}."
+        reason = effect.reason.removeprefix("undefined: ")
+        return f"There is no length effect of {one.source}: {reason}."
     between = "Between the same two models" if values.model_terms else "Models apart"
     said = (
         f"{between}, an answer twice as long has {math.exp(effect.value):.2f} times the odds of"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +21,18 @@ MOST_ROWS = 30
 IMPORTED = (
     "These votes were imported: which answer stood on which side, and how long a vote took, was"
     " not recorded, so raters cannot be checked"
+)
+
+COLUMNS = (
+    Column("rater", words=True),
+    Column("votes"),
+    Column("left, % of pairs"),
+    Column("seconds"),
+    Column("robust z"),
+    Column("longest run"),
+    Column("ties, %"),
+    Column("ties of the others, %"),
+    Column("flags", words=True),
 )
 
 
@@ -79,7 +90,7 @@ def headline(values: People) -> Text:
     flagged = sum(bool(rater.flags) for rater in values.raters)
     everyone = counted(len(values.raters), "rater")
     if not flagged:
-        return Text(f"None of {everyone} is flagged for side, speed or runs of one button.")
+        return Text(f"Of {everyone}, none is flagged for side, speed or runs of one button.")
     return Text(
         f"{flagged} of {everyone} {'is' if flagged == 1 else 'are'} flagged. A flag is a reason to"
         " look; no figure of this report leaves a vote out because of one.",
@@ -139,31 +150,25 @@ def _flag_words(check: RaterCheck, flag: str) -> str:
     return f"{who} pressed {flag}{button}."
 
 
-_Of = Callable[[RaterCheck], Cell]
+def _row(one: Rater) -> tuple[Cell, ...]:
+    check = one.check
+    return (
+        cells.words(check.rater),
+        cells.count(check.votes),
+        cells.share(check.left),
+        _seconds(check),
+        _z(check),
+        _run(check),
+        cells.share(check.ties),
+        _ties_of_others(check),
+        cells.words("; ".join(one.flags)),
+    )
 
 
 def _table(values: People) -> Table:
     """Columns that nothing is known of are left out."""
     most = sorted(values.raters, key=lambda one: (-one.check.votes, one.check.rater))[:MOST_ROWS]
-    checks = [one.check for one in most]
-    columns: list[tuple[Column, _Of]] = [
-        (Column("rater", words=True), lambda one: cells.words(one.rater)),
-        (Column("votes"), lambda one: cells.count(one.votes)),
-    ]
-    if any(one.left.value is not None for one in checks):
-        columns.append((Column("left, % of pairs"), lambda one: cells.share(one.left)))
-    if any(one.seconds is not None for one in checks):
-        columns.append((Column("seconds"), _seconds))
-    if any(one.speed_z is not None for one in checks):
-        columns.append((Column("robust z"), _z))
-    if any(one.run is not None for one in checks):
-        columns.append((Column("longest run"), _run))
-    columns.append((Column("ties, %"), lambda one: cells.share(one.ties)))
-    columns.append((Column("of the others, %"), _ties_of_others))
-    rows = tuple(
-        (*(made(one.check) for _, made in columns), cells.words("; ".join(one.flags)))
-        for one in most
-    )
+    columns, rows = cells.known(COLUMNS, [_row(one) for one in most])
     hidden = len(values.raters) - len(most)
     remarks = [
         f"{values.population}. Left: share of pairs with a decisive vote where the answer on the"
@@ -176,7 +181,7 @@ def _table(values: People) -> Table:
     return Table(
         f"people-table-{values.key}",
         "How each rater voted",
-        (*(column for column, _ in columns), Column("flags", words=True)),
+        columns,
         rows,
         tuple(remarks),
     )

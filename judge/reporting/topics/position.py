@@ -15,10 +15,11 @@ from judge.reporting.document import (
     Text,
     Weight,
 )
+from judge.reporting.layout import tallied
 from judge.reporting.pictures import PositionBar, PositionBars
 from judge.reporting.scope import Scope
 from judge.stats.binomial import sign_p
-from judge.stats.both_orders import PositionLine, position_figures
+from judge.stats.both_orders import UNMARKED, PositionLine, position_figures
 from judge.stats.estimate import Estimate
 
 WARNS = 0.15
@@ -100,8 +101,7 @@ def headline(values: PositionBias) -> Text:
     if one.value is None:
         return Text(
             f"How often the order of the answers decides for judge {values.judge} is not known:"
-            f" {one.reason}.",
-            Weight.WARNING,
+            f" {one.reason}."
         )
     share = f"{cells.share(one).text} % of its usable pair verdicts ({one.numerator} of {one.n})"
     said = f"Judge {values.judge} contradicts itself when the answers change places in {share}"
@@ -137,9 +137,12 @@ def _side_words(side: Sidedness) -> str:
     more, n = max(side.first, side.second), side.n
     test = f"exact binomial test of one half: {cells.chance(side.p)}"
     if side.first == side.second:
-        return f"Of these {n}, as many favour the answer shown first as the one shown second."
+        return f"Of these, as many favour the answer shown first as the one shown second, {more}."
     place = "first" if side.first > side.second else "second"
-    said = f"{more} of {n} inconsistent ones favour the answer shown {place} ({test})"
+    said = (
+        f"{more} of the {n} inconsistent ones with known orders favour the answer shown {place}"
+        f" ({test})"
+    )
     if side.lopsided and side.p >= SIGNIFICANT:
         return f"{said}, which so few may do by chance."
     return f"{said}."
@@ -156,8 +159,9 @@ def _facts(values: PositionBias) -> list[str]:
     overall = values.lines[0].consistent
     if overall.value is None and values.unknown_orders < values.verdicts:
         facts.append(f"No shares by place: {overall.reason}.")
-    for reason, n in values.inconsistent.excluded.items():
-        facts.append(f"{n:,} verdicts are not among the usable ones: {reason}.")
+    left_out = {why: n for why, n in values.inconsistent.excluded.items() if why != UNMARKED}
+    if left_out:
+        facts.append(f"Verdicts that are not usable: {tallied(left_out)}.")
     return facts
 
 

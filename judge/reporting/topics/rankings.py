@@ -41,7 +41,8 @@ def headline(values: Rankings) -> Text:
         said = f"Whether both sides rank alike is {_undefined(values)}."
         return Text(" ".join(filter(None, (said, _parting_words(values)))))
     words = [_correlation_words(values, defined[-1]), _parting_words(values)]
-    return Text(" ".join(filter(None, words)), Weight.KEY)
+    weight = Weight.PLAIN if defined[-1].kendall.caveat else Weight.KEY
+    return Text(" ".join(filter(None, words)), weight)
 
 
 def section(values: Rankings) -> Section:
@@ -144,6 +145,10 @@ def _listed(names: list[str] | tuple[str, ...]) -> str:
     return ", ".join(names)
 
 
+def _who(values: Rankings) -> str:
+    return values.people if values.unjudged else f"{values.people} and by judge {values.judge}"
+
+
 _Of = Callable[[Model], Cell]
 
 
@@ -152,7 +157,7 @@ def _rates_tables(values: Rankings, rated: list[Model]) -> list[Table]:
     people, judge = values.people, "judge"
     first = _table(
         f"win-rates-{values.key}",
-        f"Win rates in percent with ties as halves, by {people} and by judge {values.judge}",
+        f"Win rates in percent with ties as halves, by {_who(values)}",
         rated,
         [
             ("votes", lambda one: cells.count(one.people.ties_half.n)),
@@ -162,14 +167,15 @@ def _rates_tables(values: Rankings, rated: list[Model]) -> list[Table]:
             ("judge, all its verdicts", lambda one: _or_missing(overall.get(one.model))),
         ],
         (
-            f"{values.population}. The judge's verdict on a unit stands beside each vote on it;"
-            " an inconsistent pair verdict is a tie. All its verdicts: each once, voted on or not,"
-            " which is FastChat's adjusted win rate.",
+            f"{values.population}."
+            + " The judge's verdict on a unit stands beside each vote on it; an inconsistent pair"
+            " verdict is a tie. All its verdicts: each once, voted on or not, which is FastChat's"
+            " adjusted win rate." * (not values.unjudged),
         ),
     )
     second = _table(
         f"decisive-rates-{values.key}",
-        f"Win rates without ties and with ties as losses, by {people} and by judge {values.judge}",
+        f"Win rates without ties and with ties as losses, by {_who(values)}",
         rated,
         [
             (f"decisive, {people}", lambda one: cells.share(one.people.decisive)),
@@ -190,7 +196,7 @@ def _strengths_table(values: Rankings) -> Table:
     people, judge = values.people, "judge"
     return _table(
         f"strengths-{values.key}",
-        f"Strengths of the models, by {people} and by judge {values.judge}",
+        f"Strengths of the models, by {_who(values)}",
         models,
         [
             (f"Bradley–Terry, {people}", lambda one: cells.number(one.people.strength)),
@@ -215,16 +221,11 @@ def _table(
     remarks: tuple[str, ...],
 ) -> Table:
     """A row per model; columns in which nothing is known are left out."""
-    made = [(heading, [of(one) for one in models]) for heading, of in columns]
-    kept = [(heading, part) for heading, part in made if any(c.text != cells.MISSING for c in part)]
-    rows = zip(*(part for _, part in kept), strict=True)
-    return Table(
-        id,
-        caption,
-        (Column("model", words=True), *(Column(heading) for heading, _ in kept)),
-        tuple((cells.words(one.model), *row) for one, row in zip(models, rows, strict=True)),
-        remarks,
+    headings = (Column("model", words=True), *(Column(heading) for heading, _ in columns))
+    kept, rows = cells.known(
+        headings, [(cells.words(one.model), *(of(one) for _, of in columns)) for one in models]
     )
+    return Table(id, caption, kept, rows, remarks)
 
 
 def _or_missing(rate: Estimate | None) -> Cell:

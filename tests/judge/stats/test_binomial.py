@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from judge.stats.binomial import clopper_pearson, exact_share
+from judge.stats.binomial import clopper_pearson, exact_share, sign_p
 
 
 @given(st.integers(1, 200), st.floats(0, 1), st.sampled_from([0.8, 0.95]))
@@ -15,6 +15,12 @@ def test_it_equals_scipys(n: int, part: float, level: float) -> None:
     count = round(part * n)
     theirs = binomtest(count, n).proportion_ci(level, method="exact")
     assert clopper_pearson(count, n, level) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+
+
+@given(st.integers(1, 200), st.floats(0, 1))
+def test_the_test_of_one_half_is_scipys(n: int, part: float) -> None:
+    count = round(part * n)
+    assert sign_p(count, n) == pytest.approx(binomtest(count, n).pvalue)
 
 
 def test_a_share_and_nothing_to_share() -> None:
@@ -29,3 +35,5 @@ def test_a_share_and_nothing_to_share() -> None:
 def test_counts_that_cannot_be_are_refused(count: int, n: int) -> None:
     with pytest.raises(ValueError, match="expected a count"):
         clopper_pearson(count, n)
+    with pytest.raises(ValueError, match="expected a count"):
+        sign_p(count, n)

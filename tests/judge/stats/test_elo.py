@@ -76,5 +76,12 @@ def test_many_verdicts_are_drawn_anew_in_each_shuffle(monkeypatch: pytest.Monkey
     assert all(row.low < row.high for row in rows)
 
 
+def test_looking_verdicts_up_in_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = (["p", "q", "r"] * 9, ["q", "r", "p"] * 9, [1.0, 0.5, 0.0] * 9)
+    whole = elo(*columns)
+    monkeypatch.setattr("judge.stats.elo.STEPS_AT_ONCE", 4)
+    assert elo(*columns) == whole
+
+
 def test_nothing_to_play() -> None:
     assert elo(["p", "p"], ["p", "q"], [1.0, np.nan]) == ()

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import linregress
 
 from judge.stats.intervals import cluster_weights
-from judge.stats.self_preference import SelfPreference, self_preference
+from judge.stats.self_preference import SelfPreference, self_preference, self_preferences
 from judge.stats.wins import Wins, count_wins
 
 MODELS = "pqrst"
@@ -136,3 +136,12 @@ def test_naming_and_order_of_rows_change_nothing() -> None:
         return self_preference(judge, people, "p", "x", resamples=50)
 
     assert made(True) == made(False)
+
+
+def test_all_models_at_once_are_each_model_alone() -> None:
+    judge, people = counted(votes(1, favour=1.5)), counted(votes(2))
+    names = ["", *MODELS, "unknown"]
+    together = self_preferences(judge, people, names, "x", resamples=100, seed=3)
+    alone = [self_preference(judge, people, m, "x", resamples=100, seed=3) for m in names]
+    assert list(together) == alone
+    assert [one.residual.value is None for one in together] == [True, *[False] * 5, True]

@@ -19,6 +19,8 @@ from judge.stats.verbosity import (
     TIE,
     Preferences,
     longer_curve,
+    longer_curves,
+    longer_difference,
     longer_share,
 )
 
@@ -118,3 +120,47 @@ def test_naming_and_order_change_nothing_and_losses_for_wins_mirror(rows: list[R
     assert other.n == plain.n
     if plain.value is not None:
         assert other.value == pytest.approx(1 - plain.value)
+
+
+def test_the_difference_is_that_of_the_shares_in_every_resample() -> None:
+    rng = np.random.default_rng(4)
+    sides: list[list[Row]] = [
+        [
+            (str(q), float(rng.integers(2)), float(rng.integers(1, 9)), float(rng.integers(9, 12)))
+            for q in range(12)
+            for _ in range(4)
+        ]
+        for _ in range(2)
+    ]
+    first, second = map(preferences, sides)
+    made = longer_difference(first, second, "x", resamples=100, seed=2)
+    shares = longer_share({"first": first, "second": second}, resamples=100, seed=2)
+    assert made.value == pytest.approx((shares["first"].value or 0) - (shares["second"].value or 0))
+    drawn = []
+    clusters = sorted({row[0] for row in sides[0]})
+    for weight in np.vstack(list(cluster_weights(12, resamples=100, seed=2))):
+        times = dict(zip(clusters, weight, strict=True))
+        both = []
+        for side in sides:
+            # The second answer is always the longer one.
+            hits = sum(times[q] * (score == 0) for q, score, _, _ in side)
+            both.append(hits / sum(times[q] for q, *_ in side))
+        drawn.append(both[0] - both[1])
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    assert made.low == pytest.approx(low)
+    assert made.high == pytest.approx(high)
+
+
+def test_a_difference_needs_both_shares() -> None:
+    ties = preferences([("1", 0.5, 200, 100)])
+    for first, second in ((preferences(ROWS), ties), (ties, preferences(ROWS))):
+        assert longer_difference(first, second, "x", resamples=9).reason == NO_ROWS
+
+
+def test_curves_of_several_sources_are_each_curve_alone() -> None:
+    sources = {"judge": preferences(ROWS), "people": preferences(ROWS[:5])}
+    together = longer_curves(sources, resamples=50)
+    assert together["judge"] == longer_curve(sources["judge"], "judge", resamples=50)
+    values = [point.longer.value for point in together["people"]]
+    alone = longer_curve(sources["people"], "people", resamples=50)
+    assert values == [point.longer.value for point in alone]
