@@ -29,6 +29,7 @@ from judge.reporting.values import (
 )
 from judge.stats import views
 from judge.stats.agreement import S1, Votes, pair_judgments, select_verdicts, select_votes, tally
+from judge.stats.bands import INDICATIVE_BELOW
 from judge.stats.coefficients import FloatArray
 from judge.stats.estimate import Estimate
 from judge.stats.grades import Questions, grade_tables
@@ -37,9 +38,6 @@ from judge.stats.one_judge import judge_figures
 from judge.stats.panel import Panel, panel_of
 from judge.stats.replicates import Stability, stability
 from judge.stats.views import View
-
-INDICATIVE_BELOW = 30
-"""Questions under which intervals of this kind are too narrow to rely on."""
 
 FEWEST_RESAMPLES = 100
 
