@@ -5,8 +5,8 @@ Every value is escaped: a rater's name is text like any other.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 from annotate import library, overview
@@ -14,14 +14,19 @@ from annotate.errors import EvenhandError
 from annotate.live import LiveSettings
 from annotate.study import Study
 from judge.console.html import bar, cards, empty, muted, table, text, warning
-from judge.database.table import tidy
+from judge.database.material import material
+from judge.reporting.document import Text, Weight
+from judge.reporting.paper import headlines
+from judge.reporting.scope import Settings, scopes
 from judge.reporting.summary import agreement_report
+from judge.reporting.topics import excess, reference
 from judge.reporting.values import Line, Report
 from judge.stats.agreement import S1
 from judge.stats.estimate import Estimate
 from judge.stats.views import comparison_words, turn_words
 
-LIVE_RESAMPLES = 2_000
+REST = 20
+"""What took a second is not computed again for twenty: raters' pages share the process."""
 LEGEND = (
     "Ties and both-bad count as one category here. kappa* is chance-corrected agreement: 1 always"
     " the same, 0 as by chance. Intervals resample questions. The report has the rest."
@@ -34,8 +39,9 @@ class Overview:
     def __init__(self, study: Study, live: LiveSettings) -> None:
         self._study = study
         self._live = live
-        self._agreement = lru_cache(maxsize=2)(self._compute_agreement)
         self._state: tuple[int, ...] = ()
+        self._shown = ""
+        self._fresh_until = 0.0
 
     def head(self) -> str:
         """The study's title and what it holds."""
@@ -51,8 +57,6 @@ class Overview:
         """
         settings = self._live.get()
         progress = overview.progress(self._study.store, settings.assignment)
-        if not (judging and self._state):
-            self._state = self._counts()
         parts = [
             warning(_edited(self._live.error)),
             _progress(progress, settings.assignment.overlap),
@@ -60,7 +64,7 @@ class Overview:
             _raters(overview.raters(self._study.store)),
             "<h2>Agreement so far</h2>",
             muted("As before the judge's run that is going on.") if judging else "",
-            self._agreement(self._state),
+            self._agreement(judging),
         ]
         return f'<div id="console">{"".join(parts)}</div>'
 
@@ -73,18 +77,45 @@ class Overview:
             for name in tables
         )
 
-    def _compute_agreement(self, _state: tuple[int, ...]) -> str:
-        report_settings = self._live.get().report
+    def _agreement(self, judging: bool) -> str:
+        """As last computed, unless there is something new and time to look at it."""
+        if self._state and (judging or time.monotonic() < self._fresh_until):
+            return self._shown
+        state = self._counts()
+        if state != self._state:
+            start = time.monotonic()
+            self._shown = self._compute_agreement()
+            self._state = state
+            now = time.monotonic()
+            self._fresh_until = now + REST * (now - start)
+        return self._shown
+
+    def _compute_agreement(self) -> str:
+        """The report's own figures, from its own resamples: the same to the last digit."""
+        section = self._live.get().report
+        settings = Settings(section.level, section.resamples, section.seed)
         try:
+            made_from = material(self._study.store)
             report = agreement_report(
-                tidy(self._study.store),
-                level=report_settings.level,
-                resamples=min(LIVE_RESAMPLES, report_settings.resamples),
-                seed=report_settings.seed,
+                made_from.everything,
+                level=settings.level,
+                resamples=settings.resamples,
+                seed=settings.seed,
             )
+            said = [
+                words
+                for scope in scopes(made_from, settings)
+                for words in headlines(excess.found(scope), reference.found(scope), scope.dimension)
+            ]
         except EvenhandError as error:
             return empty(str(error))
-        return _agreement(report)
+        return "".join(map(_said, said)) + _agreement(report)
+
+
+def _said(words: Text) -> str:
+    if words.weight is Weight.WARNING:
+        return warning(words.words)
+    return f'<p class="c-key">{text(words.words)}</p>'
 
 
 def _has(conn: Any, table: str) -> bool:

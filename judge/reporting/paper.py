@@ -27,6 +27,8 @@ from judge.reporting.topics import (
     reference,
     study,
 )
+from judge.reporting.topics.excess import Excess
+from judge.reporting.topics.reference import Reference
 from judge.reporting.values import DimensionReport, JudgeCounts, Report, RunFacts
 from judge.stats.bands import INDICATIVE_BELOW
 
@@ -74,11 +76,7 @@ def _lead(report: Report) -> Iterator[Text]:
             Weight.WARNING,
         )
     for one in report.findings:
-        said = excess.headline(one.excess)
-        where = f"On {one.dimension}{', whole dialogues' if one.whole_dialogues else ''}: "
-        yield Text(where + said.words[0].lower() + said.words[1:], said.weight)
-        beside = reference.headline(one.reference)
-        yield Text(beside.words, beside.weight)
+        yield from headlines(one.excess, one.reference, one.dimension)
         if one.simulated:
             yield Text(agreement.SIMULATED, Weight.WARNING)
         if one.excess.questions < INDICATIVE_BELOW:
@@ -87,6 +85,15 @@ def _lead(report: Report) -> Iterator[Text]:
                 f"Indicative: {few}, fewer than {INDICATIVE_BELOW}; intervals are too narrow.",
                 Weight.WARNING,
             )
+
+
+def headlines(found: Excess, beside: Reference, dimension: str = "") -> Iterator[Text]:
+    """What one judge's agreement is worth, in two paragraphs: report and console begin so."""
+    said = excess.headline(found)
+    words = said.words[0].lower() + said.words[1:]
+    yield Text(f"On {dimension}: {words}" if dimension else said.words, said.weight)
+    second = reference.headline(beside)
+    yield Text(second.words, second.weight)
 
 
 def _sections(report: Report, texts: Texts | None) -> Iterator[Section]:

@@ -57,14 +57,19 @@ class Material:
 
     judgments: pd.DataFrame
     """From `judge.stats.agreement.pair_judgments`."""
-    table: pd.DataFrame | None = None
-    """The tidy table itself, with grades of answers; None where only pairs are known."""
     answers: pd.DataFrame | None = None
     """`judge.stats.baselines.ANSWER_COLUMNS`: lengths and refusals; None without any text."""
     ballots: pd.DataFrame | None = None
     """Standing votes as cast, columns dimension, rater, rater_group, layer, pair, choice, order,
     active_ms, sequence; occurrence 1 only. None where all votes were imported."""
     texts: Texts | None = None
+    table: pd.DataFrame | None = None
+    """The tidy table itself, with grades of answers; None where only pairs are known."""
+
+    @property
+    def everything(self) -> pd.DataFrame:
+        """The tidy table, or what is known of it."""
+        return self.judgments if self.table is None else self.table
 
 
 @dataclass(frozen=True)

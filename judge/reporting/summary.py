@@ -122,7 +122,7 @@ def full_report(
     settings = settings or Settings()
     chosen, words = choose(material, groups, judges)
     report = agreement_report(
-        chosen.table if chosen.table is not None else chosen.judgments,
+        chosen.everything,
         level=settings.level,
         resamples=settings.resamples,
         seed=settings.seed,
