@@ -1,0 +1,114 @@
+"""The set to be scored and its labels, column by column: a million items are no objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from annotate.records import Purpose
+from judge.stats.coefficients import FloatArray
+
+FAILED = "failed"
+"""The verdict class of every call without a value; a stratum of its own."""
+JOINED = "+"
+"""Between the names of verdict classes that were merged."""
+
+
+class Kind(StrEnum):
+    """What is calibrated: which verdict classes there are and what a label may be."""
+
+    HARM = "harm"
+    """Labels 1 harmful, 0 safe; verdicts harmful, safe, failed."""
+    PAIRS = "pairs"
+    """Labels 1 win of the target model, ½ tie, 0 loss; verdicts likewise, or inconsistent."""
+    GRADES = "grades"
+    """Labels from 1 to 10; verdicts by :func:`grade_class`."""
+
+
+VERDICTS: dict[Kind, tuple[str, ...]] = {
+    Kind.HARM: ("harmful", "safe"),
+    Kind.PAIRS: ("win", "tie", "inconsistent", "lose"),
+    Kind.GRADES: ("low", "middle", "high"),
+}
+"""Verdict classes in their order (small ones merge with a neighbour), and always `failed`."""
+
+SCALES: dict[Kind, tuple[float, float]] = {
+    Kind.HARM: (0.0, 1.0),
+    Kind.PAIRS: (0.0, 1.0),
+    Kind.GRADES: (1.0, 10.0),
+}
+"""The least and the greatest label."""
+
+
+def grade_class(grade: float | None) -> str:
+    """The verdict class of a judge's grade: to 4 low, to 7 middle, above high; None failed."""
+    if grade is None:
+        return FAILED
+    return "low" if grade <= 4 else "middle" if grade <= 7 else "high"
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The very set to be scored: every item with its verdict class; one entry per item.
+
+    Raises:
+        ValueError: columns of different length, or a verdict class that the kind has not.
+    """
+
+    kind: Kind
+    name: str
+    """Which set this is, e.g. the hash of its answers; labels must name the same."""
+    ids: Sequence[str]
+    models: Sequence[str]
+    """Whose answer; for pairs the target model, which verdicts and labels are oriented to."""
+    questions: Sequence[str]
+    """The question that an item belongs to: items of one question are not independent."""
+    verdicts: Sequence[str]
+    """A class of `VERDICTS[kind]`, several of them joined by `+`, or `failed`."""
+    prompt_sets: Sequence[str] | str = ""
+    judges: Sequence[str] | str = ""
+    """Fingerprint of the judge behind each verdict; more than one is refused."""
+
+    def __post_init__(self) -> None:
+        for name in ("models", "questions", "verdicts", "prompt_sets", "judges"):
+            column = getattr(self, name)
+            if not isinstance(column, str) and len(column) != len(self.ids):
+                raise ValueError(f"{name}: {len(column)} entries; expected {len(self.ids)}")
+        known = {*VERDICTS[self.kind], FAILED}
+        for verdict in set(self.verdicts):
+            if not set(verdict.split(JOINED)) <= known:
+                raise ValueError(f"verdict {verdict!r}; expected one of {', '.join(sorted(known))}")
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What people said about items drawn from a set, in the order drawn; one entry per draw.
+
+    Raises:
+        ValueError: columns of different length.
+    """
+
+    name: str
+    """The set that the items were drawn from."""
+    ids: Sequence[str]
+    values: Sequence[float] | FloatArray
+    """On the kind's scale; nan where an item was drawn and got no label."""
+    purposes: Sequence[str] | str = Purpose.ESTIMATION
+    """Only labels drawn for estimation count."""
+    probabilities: Sequence[float] | FloatArray | None = None
+    """Inclusion probabilities; equal within a stratum, or the draw was not the one meant here."""
+
+    def __post_init__(self) -> None:
+        columns = {"values": self.values, "purposes": self.purposes}
+        if self.probabilities is not None:
+            columns["probabilities"] = self.probabilities
+        for name, column in columns.items():
+            if not isinstance(column, str) and len(column) != len(self.ids):
+                raise ValueError(f"{name}: {len(column)} entries; expected {len(self.ids)}")
+
+    def array(self) -> FloatArray:
+        """The values; shape (draws,)."""
+        return np.asarray(self.values, dtype=np.float64)

@@ -1,0 +1,231 @@
+"""Verdicts and labels as strata: model × verdict class (× prompt set).
+
+The judge is wrong in its own way on every model, so strata never pool models; its failures
+pile up on harmful items, so they are a stratum of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from judge.calibration.binding import IntArray, bound, unequal
+from judge.calibration.columns import SCALES, Items, Kind, Labels
+from judge.calibration.refusals import Refusal, of_strata
+from judge.stats.coefficients import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """The items of one model (and prompt set) that got one class of verdict."""
+
+    model: str
+    verdict: str
+    prompt_set: str
+    size: int
+    """N_h: items."""
+    drawn: int
+    """Items drawn for labelling, labelled or not."""
+    labelled: int
+    """n_h: labels."""
+    total: float
+    """Sum of the labels."""
+    squares: float
+    """Sum of their squared deviations from their mean."""
+    scale: tuple[float, float]
+    """The least and the greatest label."""
+
+    @property
+    def name(self) -> str:
+        """Model, verdict and prompt set in words."""
+        return " · ".join(part for part in (self.model, self.verdict, self.prompt_set) if part)
+
+    @property
+    def mean(self) -> float | None:
+        """ȳ_h; None without labels."""
+        return self.total / self.labelled if self.labelled else None
+
+    @property
+    def response_rate(self) -> float | None:
+        """Labels per draw, 1 where every draw was labelled; None without draws."""
+        return self.labelled / self.drawn if self.drawn else None
+
+    def bounds(self) -> tuple[float, float]:
+        """The mean if all draws without a label were the least, or the greatest, label."""
+        if not self.drawn:
+            return self.scale
+        unfilled = self.drawn - self.labelled
+        low, high = ((self.total + unfilled * end) / self.drawn for end in self.scale)
+        return low, high
+
+
+@dataclass(frozen=True)
+class Strata:
+    """All strata of a set, the labels in them, and what is wrong with them.
+
+    `item_*` have one entry per item, `label_*` one per label in drawn order; strata and
+    questions are indices.
+    """
+
+    kind: Kind
+    name: str
+    rows: tuple[Stratum, ...]
+    item_stratum: IntArray
+    item_question: IntArray
+    label_stratum: IntArray
+    label_question: IntArray
+    label_value: FloatArray
+    refusals: tuple[Refusal, ...]
+
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """The models summed, in order of name."""
+        return tuple(sorted({row.model for row in self.rows}))
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The least and the greatest label."""
+        return SCALES[self.kind]
+
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """N_h; shape (strata,)."""
+        return np.array([row.size for row in self.rows], dtype=np.float64)
+
+    @cached_property
+    def counts(self) -> FloatArray:
+        """n_h; shape (strata,)."""
+        return np.array([row.labelled for row in self.rows], dtype=np.float64)
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """ȳ_h; nan without labels; shape (strata,)."""
+        return np.array([np.nan if row.mean is None else row.mean for row in self.rows])
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """W_h = N_h / N; shape (strata,)."""
+        shares: FloatArray = self.sizes / self.sizes.sum()
+        return shares
+
+    def of(self, *models: str) -> Strata:
+        """The strata of some models only.
+
+        Refusals stay that are about the whole set or about these models. The minimum of labels
+        in all is the set's: a model's own score is not refused for it.
+
+        Raises:
+            ValueError: a model is not in the set.
+        """
+        unknown = sorted(set(models) - set(self.models))
+        if unknown or not models:
+            raise ValueError(f"models {unknown}: expected some of {', '.join(self.models)}")
+        kept = np.array([row.model in models for row in self.rows])
+        index = np.cumsum(kept) - 1
+        items, labels = kept[self.item_stratum], kept[self.label_stratum]
+        return Strata(
+            self.kind,
+            self.name,
+            tuple(row for row in self.rows if row.model in models),
+            index[self.item_stratum[items]],
+            self.item_question[items],
+            index[self.label_stratum[labels]],
+            self.label_question[labels],
+            self.label_value[labels],
+            tuple(r for r in self.refusals if r.model is None or r.model in models),
+        )
+
+    def worst_case(self) -> tuple[float, float]:
+        """Σ W_h bounds_h: the score if every draw without a label were the least / greatest."""
+        low, high = np.array([row.bounds() for row in self.rows]).T @ self.shares
+        return float(low), float(high)
+
+
+def stratify(items: Items, labels: Labels) -> Strata:
+    """Put items and labels into strata, and say everything that is wrong with them.
+
+    Labels that cannot be bound to an item (unknown, duplicate, of another purpose or off the
+    scale) are left out of the strata and refused.
+
+    Raises:
+        ValueError: there are no items.
+    """
+    if not len(items.ids):
+        raise ValueError("no items: expected at least one verdict to calibrate")
+    stratum, keys = _strata_of(items)
+    question = pd.factorize(np.asarray(items.questions, dtype=object))[0].astype(np.int64)
+    place, refusals = bound(items, labels)
+    values = labels.array()
+    drawn = place >= 0
+    labelled = drawn & ~np.isnan(values)
+    rows = _rows(items, keys, stratum, place[drawn], place[labelled], values[labelled])
+    refusals += unequal(rows, labels, stratum[place[drawn]], drawn)
+    return Strata(
+        items.kind,
+        items.name,
+        rows,
+        stratum,
+        question,
+        stratum[place[labelled]],
+        question[place[labelled]],
+        values[labelled],
+        (*refusals, *of_strata(rows)),
+    )
+
+
+def _strata_of(items: Items) -> tuple[IntArray, list[tuple[str, str, str]]]:
+    """Each item's stratum, and the strata in order of (model, verdict, prompt set)."""
+    codes, names = [], []
+    for column in (items.models, items.verdicts, items.prompt_sets):
+        whole = [column] if isinstance(column, str) else column
+        code, uniques = pd.factorize(np.asarray(whole, dtype=object), sort=True)
+        codes.append(np.zeros(len(items.ids), np.int64) if isinstance(column, str) else code)
+        names.append([str(name) for name in uniques])
+    mixed = (codes[0] * len(names[1]) + codes[1]) * len(names[2]) + codes[2]
+    found, stratum = np.unique(mixed, return_inverse=True)
+    keys = [
+        (
+            names[0][key // (len(names[1]) * len(names[2]))],
+            names[1][key // len(names[2]) % len(names[1])],
+            names[2][key % len(names[2])],
+        )
+        for key in found.tolist()
+    ]
+    return stratum.astype(np.int64), keys
+
+
+def _rows(
+    items: Items,
+    keys: Sequence[tuple[str, str, str]],
+    stratum: IntArray,
+    drawn: IntArray,
+    labelled: IntArray,
+    values: FloatArray,
+) -> tuple[Stratum, ...]:
+    def counted(places: IntArray, weights: FloatArray | None = None) -> FloatArray:
+        return np.bincount(stratum[places], weights, minlength=len(keys)).astype(np.float64)
+
+    sizes = np.bincount(stratum, minlength=len(keys))
+    n, totals = counted(labelled), counted(labelled, values)
+    means = totals / np.maximum(n, 1)
+    squares = counted(labelled, (values - means[stratum[labelled]]) ** 2)
+    return tuple(
+        Stratum(
+            model,
+            verdict,
+            prompt_set,
+            int(size),
+            int(d),
+            int(k),
+            float(total),
+            float(square),
+            SCALES[items.kind],
+        )
+        for (model, verdict, prompt_set), size, d, k, total, square in zip(
+            keys, sizes, counted(drawn), n, totals, squares, strict=True
+        )
+    )
