@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
+MT_BENCH = Path(__file__).resolve().parents[2] / "shared" / "data" / "mt_bench"
 ARGUMENTS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -35,7 +36,29 @@ def main() -> None:
             _console(browser, links["owner"], scheme)
         with FakeEndpoint(_opinion) as endpoint:
             _judge(browser, links["owner"], endpoint.base_url)
+        _report(browser)
         browser.close()
+
+
+def _report(browser: Browser) -> None:
+    """The head of the report on MT-Bench's expert votes, where its label files lie beside us."""
+    if not MT_BENCH.is_dir():
+        print(f"{MT_BENCH.name} is not here: no picture of a report", file=sys.stderr)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        study, out = f"{folder}/MT-Bench", f"{folder}/out"
+        evenhand = [sys.executable, "-m", "judge.cli"]
+        for command in (
+            ["init", study],
+            ["import", study, str(MT_BENCH)],
+            ["report", study, "--raters", "expert", "--out", out],
+        ):
+            subprocess.run([*evenhand, *command], check=True, stdout=subprocess.DEVNULL)
+        for scheme in ("light", "dark"):
+            page = browser.new_page(viewport={"width": 1440, "height": 900}, color_scheme=scheme)
+            page.goto(f"file://{out}/report.html")
+            page.screenshot(path=PICTURES / f"report-1440-{scheme}.png")
+            page.close()
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from judge.reporting.topics import (
     gallery,
     gap,
     grades,
+    harm_labels,
     judge_alone,
     length,
     majority,
@@ -105,6 +106,9 @@ def _sections(report: Report, texts: Texts | None) -> Iterator[Section]:
     if report.grades:
         sections = tuple(grades.section(table) for table in report.grades)
         yield Section("grades", "Grades of single answers", (), sections)
+    if report.harm:
+        beside = tuple(map(harm_labels.section, report.harm))
+        yield Section("harm", "Labels of harm", (), beside)
     if report.findings:
         shown = tuple(gallery.section(one.gallery, texts) for one in report.findings)
         yield Section("gallery", "Disagreements", (), shown)

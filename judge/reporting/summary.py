@@ -17,6 +17,7 @@ from annotate.errors import NothingComputable, UsageError
 from annotate.records import Layer, Outcome, SourceKind, Status
 from judge.reporting.findings import findings
 from judge.reporting.scope import Material, Settings, choose, population_words, scopes
+from judge.reporting.topics import harm_labels
 from judge.reporting.topics.study import StudyFacts
 from judge.reporting.values import (
     Block,
@@ -131,7 +132,8 @@ def full_report(
         plan=plan,
     )
     found = tuple(findings(scope, by) for scope in scopes(chosen, settings, groups=groups or None))
-    return replace(report, study=study, findings=found, chosen=words)
+    harm = harm_labels.found(chosen.everything, settings)
+    return replace(report, study=study, findings=found, harm=harm, chosen=words)
 
 
 def _dimension(judgments: pd.DataFrame, dimension: str, settings: Report) -> DimensionReport:

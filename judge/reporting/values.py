@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from judge.reporting.findings import Findings
+from judge.reporting.topics.harm_labels import HarmLabels
 from judge.reporting.topics.study import StudyFacts
 from judge.stats.estimate import Estimate
 from judge.stats.grades import GradeTable
@@ -123,6 +124,8 @@ class Report:
     """What was studied; None where only a table is known."""
     findings: tuple[Findings, ...] = ()
     """What each judge's agreement is worth, per dimension and population."""
+    harm: tuple[HarmLabels, ...] = ()
+    """Each judge's harm verdicts beside people's labels of the same answers."""
     chosen: str = ""
     """Which raters and judges were asked for, in words; "" is all of them."""
 

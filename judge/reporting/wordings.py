@@ -34,3 +34,8 @@ def indicative(questions: int) -> tuple[str, ...]:
         return ()
     few = f"{questions:,} question{'' if questions == 1 else 's'}"
     return (f"Indicative only: {few}, fewer than {INDICATIVE_BELOW}.",)
+
+
+def capital(words: str) -> str:
+    """With the first letter as at the start of a sentence."""
+    return words[:1].upper() + words[1:]

@@ -62,10 +62,10 @@ class Estimate:
         """Every field as plain JSON values; numbers to ten decimals."""
         return {
             "name": self.name,
-            "value": _rounded(self.value),
+            "value": rounded(self.value),
             "reason": self.reason,
-            "low": _rounded(self.low),
-            "high": _rounded(self.high),
+            "low": rounded(self.low),
+            "high": rounded(self.high),
             "level": self.level,
             "method": self.method,
             "n": self.n,
@@ -77,6 +77,7 @@ class Estimate:
         }
 
 
-def _rounded(number: float | None) -> float | None:
+def rounded(number: float | None) -> float | None:
+    """To JSON_DECIMALS."""
     # Adding 0.0 turns a rounded -0.0 into 0.0, which would else differ between runs.
     return None if number is None else round(number, JSON_DECIMALS) + 0.0

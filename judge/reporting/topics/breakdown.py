@@ -15,7 +15,7 @@ from judge.reporting.topics.levels import (
     breakdown,
     found,
 )
-from judge.reporting.wordings import defined, people, reasons
+from judge.reporting.wordings import capital, defined, people, reasons
 from judge.stats.agreement import S1, SETUPS
 from judge.stats.bands import INDICATIVE_BELOW, Band
 from judge.stats.design_effect import DesignEffect
@@ -128,7 +128,8 @@ def _prevalences(values: BreakdownFound, shown: tuple[Level, ...]) -> Table:
             if _known(one)
         ),
         (
-            f"{values.population}. Outcomes are on the rows of S1; {named}. Width ×: how many times"
+            f"{capital(values.population)}."
+            f" Outcomes are on the rows of S1; {named}. Width ×: how many times"
             " as wide the interval is as if votes were independent, the root of the design effect.",
         ),
     )
@@ -136,7 +137,8 @@ def _prevalences(values: BreakdownFound, shown: tuple[Level, ...]) -> Table:
 
 def _remarks(values: BreakdownFound, shown: tuple[Level, ...], dropped: list[str]) -> list[str]:
     remarks = [
-        f"{values.population}. Percent: with the interval of the level alone. Band: holds for all"
+        f"{capital(values.population)}."
+        " Percent: with the interval of the level alone. Band: holds for all"
         " levels of a setup together.",
     ]
     if any(one.indicative for one in shown):

@@ -20,7 +20,7 @@ from judge.reporting.document import (
 )
 from judge.reporting.pictures import ConfusionMap
 from judge.reporting.scope import Scope
-from judge.reporting.wordings import indicative, people
+from judge.reporting.wordings import capital, indicative, people
 from judge.stats.agreement import CATEGORIES, S1, tally
 from judge.stats.estimate import Estimate
 from judge.stats.joint import difference, share
@@ -145,7 +145,7 @@ def _table(values: Confusion) -> Table:
             for word, row, parts in zip(SHOWN, values.counts, values.row_shares, strict=True)
         ),
         (
-            f"{values.population}. {NAMING}.{_left_out(values)}",
+            f"{capital(values.population)}. {NAMING}.{_left_out(values)}",
             *indicative(values.questions),
         ),
     )

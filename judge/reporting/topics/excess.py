@@ -8,7 +8,7 @@ from judge.reporting import cells
 from judge.reporting.document import Column, Part, Picture, Section, Table, Text, Weight
 from judge.reporting.pictures import Forest, ForestRow
 from judge.reporting.scope import Scope
-from judge.reporting.wordings import people
+from judge.reporting.wordings import capital, people
 from judge.stats import joint
 from judge.stats.agreement import SETUPS
 from judge.stats.baselines import JUDGE, Baseline, baseline_figures, best_baseline
@@ -164,7 +164,8 @@ def section(values: Excess) -> Section:
         ),
         tuple(rows),
         (
-            f"{values.population}. Excess: agreement of the judge minus that of the guess on the"
+            f"{capital(values.population)}."
+            " Excess: agreement of the judge minus that of the guess on the"
             " same rows, from one joint bootstrap; within-pair kappa is 0 for a judge that knows"
             " only which two models it compares.",
         ),

@@ -10,6 +10,7 @@ from judge.reporting.layout import counted
 from judge.reporting.pictures import GapDot, GapPlot
 from judge.reporting.scope import Scope
 from judge.reporting.sides import people_words, sides, why_unjudged
+from judge.reporting.wordings import capital
 from judge.stats.estimate import Estimate
 from judge.stats.gap import GapPoint, gap_points
 
@@ -165,7 +166,8 @@ def _table(values: Gap, known: list[ModelPair]) -> Table:
         for one in shown
     )
     remarks = [
-        f"{values.population}. Win-rate difference: wins of the first minus wins of the second, of"
+        f"{capital(values.population)}."
+        " Win-rate difference: wins of the first minus wins of the second, of"
         " the votes without a tie. Blind: (1 + its size) / 2, always naming the model that wins"
         " more, a guide for S2.",
     ]

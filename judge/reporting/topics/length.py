@@ -13,6 +13,7 @@ from judge.reporting.layout import tallied
 from judge.reporting.pictures import Curve, CurveDot, CurvePlot
 from judge.reporting.scope import Scope
 from judge.reporting.sides import Sides, judge_words, people_words, sides, why_unjudged
+from judge.reporting.wordings import capital
 from judge.stats.coefficients import FloatArray
 from judge.stats.estimate import Estimate
 from judge.stats.length_effect import length_effect
@@ -222,7 +223,8 @@ def _table(values: Length, shown: list[LengthSide]) -> Table:
         else "without terms for models, since none has a name, and standard errors by question"
     )
     remarks = [
-        f"{values.population}. The judge's verdict on a unit stands beside each vote on it."
+        f"{capital(values.population)}."
+        " The judge's verdict on a unit stands beside each vote on it."
         " Longer: of the verdicts that name a winner between answers of different length, the"
         " share that name the longer one; 50 is no relation.",
         f"Effect: log odds of being preferred per doubling of length, from a logistic regression"

@@ -11,7 +11,7 @@ from annotate.errors import UsageError
 from judge.reporting import cells
 from judge.reporting.document import Cell, Column, Part, Section, Table, Text, Weight
 from judge.reporting.scope import Scope
-from judge.reporting.wordings import defined, indicative, people, reasons
+from judge.reporting.wordings import capital, defined, indicative, people, reasons
 from judge.stats import joint
 from judge.stats.agreement import SETUPS
 from judge.stats.estimate import Estimate
@@ -225,7 +225,8 @@ def _table(values: Majority, rows: tuple[tuple[Cell, ...], ...], missing: str) -
         ),
         rows,
         (
-            f"{values.population}. {every.units:,} units have a vote, {every.split:,} of them"
+            f"{capital(values.population)}."
+            f" {every.units:,} units have a vote, {every.split:,} of them"
             f" split; {several.units:,} have {several.at_least} or more. S2: both name a winner.",
             *((f"Not computed: {missing}.",) if missing else ()),
             *indicative(values.questions),
@@ -253,7 +254,8 @@ def _win_rate_parts(values: Majority) -> tuple[Part, ...]:
         ),
         rows,
         (
-            f"{values.population}. Baseline: {who}, {chosen}. 50: as good as the baseline. The last"
+            f"{capital(values.population)}."
+            f" Baseline: {who}, {chosen}. 50: as good as the baseline. The last"
             " three sources are on the same units; all four are raw, not calibrated.",
             *indicative(values.questions),
         ),

@@ -9,6 +9,7 @@ from judge.reporting import cells
 from judge.reporting.document import Cell, Column, Facts, Part, Section, Table, Text, Weight
 from judge.reporting.scope import Scope
 from judge.reporting.sides import judge_words, people_words, sides, why_unjudged
+from judge.reporting.wordings import capital
 from judge.stats.estimate import Estimate
 from judge.stats.self_preference import LEAST_OTHERS, SelfPreference, self_preferences
 
@@ -164,7 +165,8 @@ def _table(values: OwnModels, shown: list[OwnModel]) -> Table:
         ),
         rows,
         (
-            f"{values.population}. Win rates with ties as halves, on the same units. Expected: the"
+            f"{capital(values.population)}."
+            " Win rates with ties as halves, on the same units. Expected: the"
             f" judge's rate on a line through the other {others} models. An association: a model"
             " may differ from the others in more than its maker, and what one gains others lose."
             f" {NAMED.capitalize()} goes by names alone.",

@@ -13,6 +13,7 @@ from judge.reporting.document import Cell, Column, Facts, Part, Section, Table, 
 from judge.reporting.layout import counted
 from judge.reporting.scope import ALL, Scope
 from judge.reporting.sides import people_words
+from judge.reporting.wordings import capital
 from judge.stats.rater_checks import FLAG_P, FLAG_Z, Ballots, RaterCheck, rater_checks
 
 MOST_ROWS = 30
@@ -171,7 +172,8 @@ def _table(values: People) -> Table:
     columns, rows = cells.known(COLUMNS, [_row(one) for one in most])
     hidden = len(values.raters) - len(most)
     remarks = [
-        f"{values.population}. Left: share of pairs with a decisive vote where the answer on the"
+        f"{capital(values.population)}."
+        " Left: share of pairs with a decisive vote where the answer on the"
         f" left was preferred, exact interval and test of one half. Flagged: p of side or run"
         f" below {cells.coefficient_words(FLAG_P)} after Holm's correction over raters, robust z"
         f" of log time beyond {FLAG_Z}, or one button throughout."

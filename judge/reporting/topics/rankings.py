@@ -19,6 +19,7 @@ from judge.reporting.document import (
 from judge.reporting.pictures import RateDot, RatePlot
 from judge.reporting.ranked import Correlations, Model, ModelSide, Rankings, ranked
 from judge.reporting.scope import Scope
+from judge.reporting.wordings import capital
 from judge.stats.elo import EloRow
 from judge.stats.estimate import Estimate
 
@@ -167,7 +168,7 @@ def _rates_tables(values: Rankings, rated: list[Model]) -> list[Table]:
             ("judge, all its verdicts", lambda one: _or_missing(overall.get(one.model))),
         ],
         (
-            f"{values.population}."
+            f"{capital(values.population)}."
             + " The judge's verdict on a unit stands beside each vote on it; an inconsistent pair"
             " verdict is a tie. All its verdicts: each once, voted on or not, which is FastChat's"
             " adjusted win rate." * (not values.unjudged),

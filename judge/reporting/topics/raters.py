@@ -19,7 +19,7 @@ from judge.reporting.document import (
 )
 from judge.reporting.pictures import RaterDot, RaterMap
 from judge.reporting.scope import Scope
-from judge.reporting.wordings import defined, human, indicative, people, reasons
+from judge.reporting.wordings import capital, defined, human, indicative, people, reasons
 from judge.stats import joint
 from judge.stats.agreement import S1, SETUPS
 from judge.stats.alt_test import EPSILON, PASSES_FROM, AltTest, advantage_figure, alt_test
@@ -280,7 +280,8 @@ def _table(values: Raters, shown: list[RaterLine], known: int) -> Table:
         )
 
     remarks = [
-        f"{values.population}. Intervals are by question. Advantage: share of the rater's units on"
+        f"{capital(values.population)}."
+        " Intervals are by question. Advantage: share of the rater's units on"
         " which the judge agrees with the others as much as the rater does, or more.",
     ]
     if known > len(shown):

@@ -8,7 +8,7 @@ from judge.reporting import cells
 from judge.reporting.document import Cell, Column, Part, Picture, Section, Table, Text, Weight
 from judge.reporting.pictures import Forest, ForestRow
 from judge.reporting.scope import Scope
-from judge.reporting.wordings import defined, human, indicative, people, reasons
+from judge.reporting.wordings import capital, defined, human, indicative, people, reasons
 from judge.stats import joint
 from judge.stats.agreement import SETUPS
 from judge.stats.estimate import Estimate
@@ -196,7 +196,8 @@ def _table(values: Reference, rows: tuple[tuple[Cell, ...], ...]) -> Table:
         ),
         rows,
         (
-            f"{values.population}. Matched: pairs of votes on one unit beside the judge's verdict;"
+            f"{capital(values.population)}."
+            " Matched: pairs of votes on one unit beside the judge's verdict;"
             " in S2 all three name a winner. Not matched: all votes with a verdict against all"
             " pairs of votes, which are not the same units, as in Zheng et al. (2023), Table 5.",
             *((f"Not computed: {missing}.",) if missing else ()),
