@@ -288,8 +288,11 @@ def test_the_machines_own_trouble_is_one_line(study: Path, tmp_path: Path) -> No
     (tmp_path / "taken").write_text("a file", "utf-8")
     done = evenhand("report", study, "--out", tmp_path / "taken", cwd=tmp_path)
     assert done.returncode == 2
-    assert "taken: File exists" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert "taken: a file, expected a folder for the report" in done.stderr
+    below = evenhand("init", tmp_path / "taken" / "study", cwd=tmp_path)
+    assert below.returncode == 2
+    assert len(below.stderr.strip().splitlines()) == 1
+    assert "Traceback" not in done.stderr + below.stderr
 
 
 @pytest.mark.parametrize("port", ["-1", "70000"])
