@@ -42,6 +42,14 @@ def m003_imported_orders(db: Database) -> None:
             db.execute(statement)
 
 
+@MIGRATIONS()
+def m004_calibration(db: Database) -> None:
+    """Planned labels, what labels were used for, calibrations, attempts at the gate."""
+    for statement in M004.split(";;"):
+        if statement.strip():
+            db.execute(statement)
+
+
 M001 = """
 -- Live: one row per (fingerprint, endpoint), continued by every later call of it.
 -- Imported: one row per judge named in a file. The name is the source of its judgments.
@@ -259,5 +267,48 @@ CREATE TABLE imported_order (
   outcome TEXT CHECK (outcome IN ('a', 'b', 'tie', 'both_bad')),
   CHECK ((status = 'ok') = (outcome IS NOT NULL)),
   PRIMARY KEY (run, pair, turn, dimension, replicate, order_shown)
+) STRICT
+"""
+
+M004 = """
+-- A sample to be labelled: run, score, seed, strata, and every item with its probability, in
+-- drawn order. Written before the first label; never changed.
+CREATE TABLE label_plan (
+  id TEXT PRIMARY KEY,
+  created_at TEXT NOT NULL CHECK (created_at LIKE '%Z'),
+  run TEXT NOT NULL REFERENCES judge_run (id),
+  purpose TEXT NOT NULL CHECK (purpose IN ('tune', 'calibrate', 'test')),
+  body TEXT NOT NULL CHECK (json_valid(body))
+) STRICT
+;;
+-- The ledger of labels: a label that tuned a prompt cannot calibrate it.
+CREATE TABLE label_use (
+  unit TEXT NOT NULL,
+  question TEXT NOT NULL,
+  purpose TEXT NOT NULL CHECK (purpose IN ('tune', 'calibrate', 'test')),
+  source TEXT NOT NULL,
+  created_at TEXT NOT NULL CHECK (created_at LIKE '%Z'),
+  PRIMARY KEY (unit, purpose, source)
+) STRICT
+;;
+CREATE INDEX label_use_by_question ON label_use (question)
+;;
+-- Every calibration, refused ones too; each names the one before it.
+CREATE TABLE calibration (
+  hash TEXT PRIMARY KEY,
+  created_at TEXT NOT NULL CHECK (created_at LIKE '%Z'),
+  run TEXT NOT NULL REFERENCES judge_run (id),
+  status TEXT NOT NULL CHECK (status IN ('ok', 'refused')),
+  body TEXT NOT NULL CHECK (json_valid(body))
+) STRICT
+;;
+-- Attempts at the gate share one error budget; thresholds changed after results are shown.
+CREATE TABLE gate_attempt (
+  id INTEGER PRIMARY KEY,
+  created_at TEXT NOT NULL CHECK (created_at LIKE '%Z'),
+  calibration TEXT,
+  thresholds TEXT NOT NULL CHECK (json_valid(thresholds)),
+  exit INTEGER NOT NULL CHECK (exit BETWEEN 0 AND 3),
+  words TEXT NOT NULL
 ) STRICT
 """
