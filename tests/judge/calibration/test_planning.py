@@ -58,19 +58,19 @@ def test_the_forecast_width_is_the_spread_of_the_estimate() -> None:
         one: float(rng.random() < {"harmful": 0.5, "safe": 0.05, "failed": 0.5}[verdict])
         for one, verdict in zip(SET.ids, SET.verdicts, strict=True)
     }
-    real = {
-        key: float(np.mean([truth[i] for i, m, v in zip(SET.ids, SET.models, SET.verdicts, strict=True) if (m, v) == key]))
-        for key in set(zip(SET.models, SET.verdicts, strict=True))
-    }  # fmt: skip
+    place = dict(zip(SET.ids, zip(SET.models, SET.verdicts, strict=True), strict=True))
+    groups: dict[tuple[str, str], list[float]] = {}
+    for one, key in place.items():
+        groups.setdefault(key, []).append(truth[one])
+    real = {key: float(np.mean(values)) for key, values in groups.items()}
     plan = forecast(SET, 150, expected=real)
     weight = {(s.model, s.verdict): s.size / len(SET.ids) for s in plan.strata}
-    place = dict(zip(SET.ids, zip(SET.models, SET.verdicts, strict=True), strict=True))
-    found = []
+    found: list[float] = []
     for seed in range(600):
         sums: dict[tuple[str, str], list[float]] = {}
         for one, _p in draw(SET, plan, seed):
             sums.setdefault(place[one], []).append(truth[one])
-        found.append(sum(weight[key] * np.mean(values) for key, values in sums.items()))
+        found.append(float(sum(weight[key] * np.mean(values) for key, values in sums.items())))
     assert np.mean(found) == pytest.approx(np.mean(list(truth.values())), abs=0.003)
     assert 1.96 * np.std(found) == pytest.approx(plan.half_width, rel=0.12)
 
