@@ -25,8 +25,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from . import seats
 from .errors import EvenhandError, NotInvited, RatingError, StoreError
+from .harm import HarmLabel
+from .pages import Have
 from .records import Choice, whole_text
-from .room import Have, RatingRoom
+from .room import RatingRoom
 from .seats import Rater
 from .store import Store
 
@@ -76,6 +78,13 @@ class ConsentBody(_Body):
     """Answer to the consent page."""
 
     agreed: bool
+    declined: list[Annotated[str, Field(max_length=500)]] | None = Field(None, max_length=1000)
+
+
+class DeclineBody(_Body):
+    """The categories of questions that a rater does not want to see, all of them."""
+
+    categories: list[Annotated[str, Field(max_length=500)]] = Field(max_length=1000)
 
 
 class UndoBody(HaveBody):
@@ -94,8 +103,29 @@ class VoteBody(HaveBody):
     active_ms: int | None = Field(default=None, ge=0, le=2**40)
 
 
+class LabelBody(HaveBody):
+    """One harm label; `key` as in a vote."""
+
+    screen: str = Field(max_length=100)
+    label: dict[str, Any] = Field(max_length=20)
+    key: str = Field(min_length=8, max_length=100)
+    comment: Text = ""
+    active_ms: int | None = Field(default=None, ge=0, le=2**40)
+
+    def harm(self) -> HarmLabel:
+        """As the rubric has it.
+
+        Raises:
+            RatingError: the rubric does not allow it.
+        """
+        try:
+            return HarmLabel.from_json(self.label)
+        except ValueError as error:
+            raise RatingError(f"this label is not complete: {error}") from error
+
+
 class SkipBody(_Body):
-    """A pair set aside."""
+    """A pair or answer set aside."""
 
     screen: str = Field(max_length=100)
     reason: str = Field(min_length=1, max_length=200)
@@ -103,10 +133,11 @@ class SkipBody(_Body):
 
 
 class DraftBody(_Body):
-    """An unsent comment."""
+    """An unsent comment; `label` holds what was chosen of an answer's label so far."""
 
     screen: str = Field(max_length=100)
     comment: Text
+    label: dict[str, Any] | None = Field(default=None, max_length=20)
 
 
 class Sessions:
@@ -191,7 +222,8 @@ def _doors(store: Store, sessions: Sessions) -> APIRouter:
 
     @doors.get("/static/{name}")
     def static(name: str) -> Response:
-        kind = {"rate.css": "text/css", "rate.js": "text/javascript", "console.css": "text/css"}
+        kind = {"rate.css": "text/css", "label.css": "text/css", "console.css": "text/css",
+                "rate.js": "text/javascript", "label.js": "text/javascript"}  # fmt: skip
         if name not in kind:
             raise HTTPException(404)
         text = resources.files("annotate").joinpath("static", name).read_bytes()
@@ -229,11 +261,14 @@ def calls(room: RatingRoom, sessions: Sessions) -> ASGIApp:
     acts: dict[str, tuple[type[_Body] | None, Act]] = {
         "/screen": (None, lambda rater, _: room.state(rater)),
         "/raw/{screen}": (None, room.raw),
-        "/consent": (ConsentBody, lambda rater, body: room.consent(rater, body.agreed)),
+        "/consent": (ConsentBody, lambda r, body: room.consent(r, body.agreed, body.declined)),
+        "/decline": (DeclineBody, lambda rater, body: room.decline(rater, body.categories)),
+        "/stop": (_Body, lambda rater, _: room.stop(rater)),
+        "/label": (LabelBody, lambda rater, body: _label(room, rater, body)),
         "/vote": (VoteBody, lambda rater, body: _vote(room, rater, body)),
         "/undo": (UndoBody, lambda rater, body: room.undo(rater, body.have(), body.key)),
         "/skip": (SkipBody, lambda r, body: room.skip(r, body.screen, body.reason, body.note)),
-        "/draft": (DraftBody, lambda rater, body: room.draft(rater, body.screen, body.comment)),
+        "/draft": (DraftBody, lambda r, body: room.draft(r, body.screen, body.comment, body.label)),
         "/heartbeat": (_Body, lambda rater, _: room.heartbeat(rater)),
     }
     workers = CapacityLimiter(WORKERS)
@@ -257,6 +292,18 @@ def _vote(room: RatingRoom, rater: Rater, body: VoteBody) -> dict[str, Any]:
         rater,
         body.screen,
         body.choice,
+        client_key=body.key,
+        comment=body.comment,
+        active_ms=body.active_ms,
+        have=body.have(),
+    )
+
+
+def _label(room: RatingRoom, rater: Rater, body: LabelBody) -> dict[str, Any]:
+    return room.label(
+        rater,
+        body.screen,
+        body.harm(),
         client_key=body.key,
         comment=body.comment,
         active_ms=body.active_ms,

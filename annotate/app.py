@@ -17,13 +17,14 @@ import gradio as gr
 import uvicorn
 from fastapi import FastAPI
 
-from . import api, leaks, leases
+from . import api, leaks
 from .api import Sessions
 from .errors import UsageError
 from .live import LiveSettings
 from .lock import served_once
 from .room import RatingRoom
 from .study import Study
+from .tasks import prepare
 
 Mount = Callable[[FastAPI, Study, Sessions, LiveSettings], None]
 """Adds another page, e.g. the owner's console (which lives on the judge's side)."""
@@ -32,7 +33,7 @@ Mount = Callable[[FastAPI, Study, Sessions, LiveSettings], None]
 def create_app(study: Study, *mounts: Mount) -> FastAPI:
     """The whole web application of one study."""
     leaks.apply_policy(study.store, study.settings.assignment)
-    leases.prepare(study.store, study.settings.assignment)
+    prepare(study.store, study.settings)
     live = LiveSettings(study)
     sessions = Sessions(study.store)
     app = FastAPI(title="Evenhand", docs_url=None, redoc_url=None, openapi_url=None)
@@ -90,7 +91,9 @@ def _head(study: Study) -> str:
     shared = json.dumps({"language": language, "strings": strings}).replace("<", "\\u003c")
     return (
         '<link rel="stylesheet" href="../static/rate.css">'
+        '<link rel="stylesheet" href="../static/label.css">'
         f"<script>window.EVENHAND = {shared};</script>"
+        '<script src="../static/label.js" defer></script>'
         '<script src="../static/rate.js" defer></script>'
     )
 

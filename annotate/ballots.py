@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from . import leases
+from . import label_leases, leases
 from .errors import AlreadyVoted, RatingError
 from .events import salted_digest
+from .harm import HARM
+from .label_leases import LabelScreen
 from .leases import Screen
 from .library import Added
 from .readers import Problem, Where
-from .records import Choice, Label, outcome, stable_id
+from .records import Choice, Label, Order, outcome, stable_id
 from .seats import add_rater
 from .store import Store, now
 from .study import AssignmentSection
@@ -24,11 +26,17 @@ VOTE_COLUMNS = (
     "id", "client_key", "screen", "rater", "layer", "subject", "pair", "answer", "turn",
     "dimension", "occurrence", "revision", "replaces", "status", "outcome", "strength", "grade",
     "harm", "order_shown", "protocol", "purpose", "inclusion_probability", "comment_digest",
-    "active_ms", "import_batch", "created_at",
+    "active_ms", "import_batch", "created_at", "label_screen",
 )  # fmt: skip
 
 # A view has no row numbers (its rowid is NULL), so the order of casting comes from the table.
 STANDING = "current_vote v JOIN vote w ON w.id = v.id"
+UNIT = (
+    "LEFT JOIN pair p ON p.id = v.pair LEFT JOIN answer a ON a.id = v.answer"
+    " LEFT JOIN model m ON m.id = a.model"
+    " JOIN question q ON q.id = coalesce(p.question, a.question)"
+)
+"""SQL: what a vote `v` is about: pair `p`, or answer `a` of model `m`; question `q`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +118,7 @@ def record(
         )
     leases.hold(conn, screen, settings)
     return Receipt(
-        _insert(
+        insert(
             store,
             conn,
             _row(screen, last)
@@ -127,45 +135,59 @@ def record(
 
 
 def undo(store: Store, rater: str, settings: AssignmentSection, *, client_key: str = "") -> str:
-    """Withdraw a rater's latest standing vote by a new row; returns the screen's id.
+    """Withdraw a rater's latest standing vote or label by a new row; returns the screen's id.
 
-    Its pair is opened again for them, in the order they saw. Answers given to a pair before it
-    was skipped stay, as the page said: a skip is final. The same key again (a retry
-    whose first answer was lost) withdraws nothing more.
+    Its pair or answer is opened again for them, as they saw it. What was said before a skip
+    stays, as the page told: a skip is final. The same key again (a retry whose first answer was
+    lost) withdraws nothing more.
 
     Raises:
         RatingError: there is nothing to undo.
-        LeaseLost: the pair went to someone else meanwhile.
+        LeaseLost: the pair or answer went to someone else meanwhile.
     """
     with store.write() as conn:
         done = conn.execute(
-            "SELECT screen FROM vote WHERE client_key = ? AND rater = ?",
+            "SELECT coalesce(screen, label_screen) FROM vote WHERE client_key = ? AND rater = ?",
             (f"undo|{rater}|{client_key}", rater),
         ).fetchone()
         if client_key and done:
             return str(done[0])
-        last = conn.execute(
-            f"SELECT v.id, v.status, v.outcome, v.revision, v.screen FROM {STANDING}"
-            " JOIN screen s ON s.id = v.screen JOIN assignment a ON a.id = s.assignment"
-            " WHERE v.rater = ? AND a.state <> 'skipped' ORDER BY w.rowid DESC LIMIT 1",
-            (rater,),
-        ).fetchone()
+        last = conn.execute(_LATEST, (rater,)).fetchone()
         if last is None:
             raise RatingError("there is no vote of yours to undo")
-        screen = leases.screen(conn, rater, last[4])
-        # 'done' keeps its slot, so reopening takes it from nobody.
-        conn.execute(
-            "UPDATE assignment SET state = 'leased', finished_at = NULL"
-            " WHERE id = ? AND state = 'done'",
-            (screen.assignment,),
-        )
-        leases.hold(conn, screen, settings)
-        row = _row(screen, last) | {
-            "client_key": f"undo|{rater}|{client_key or last[0]}",
-            "status": "withdrawn",
-        }
-        _insert(store, conn, row, "")
-        return screen.id
+        if last[4] is None:
+            asked = label_leases.screen(conn, rater, last[5])
+            label_leases.reopen(conn, asked, settings)
+            row = label_row(asked, last)
+        else:
+            row = _reopened(conn, rater, last, settings)
+        row |= {"client_key": f"undo|{rater}|{client_key or last[0]}", "status": "withdrawn"}
+        insert(store, conn, row, "")
+        return str(last[4] or last[5])
+
+
+_LATEST = f"""
+SELECT v.id, v.status, v.outcome, v.revision, v.screen, v.label_screen FROM {STANDING}
+LEFT JOIN screen s ON s.id = v.screen LEFT JOIN assignment a ON a.id = s.assignment
+LEFT JOIN label_screen t ON t.id = v.label_screen
+LEFT JOIN label_assignment b ON b.id = t.assignment
+WHERE v.rater = ? AND coalesce(a.state, b.state) <> 'skipped' ORDER BY w.rowid DESC LIMIT 1
+"""
+
+
+def _reopened(
+    conn: sqlite3.Connection, rater: str, last: tuple[Any, ...], settings: AssignmentSection
+) -> dict[str, Any]:
+    """A pair's lease taken again; the columns of what follows on its last vote."""
+    screen = leases.screen(conn, rater, last[4])
+    # 'done' keeps its slot, so reopening takes it from nobody.
+    conn.execute(
+        "UPDATE assignment SET state = 'leased', finished_at = NULL"
+        " WHERE id = ? AND state = 'done'",
+        (screen.assignment,),
+    )
+    leases.hold(conn, screen, settings)
+    return _row(screen, last)
 
 
 def _row(screen: Screen, last: tuple[Any, ...] | None) -> dict[str, Any]:
@@ -188,8 +210,28 @@ def _row(screen: Screen, last: tuple[Any, ...] | None) -> dict[str, Any]:
     }
 
 
-def _insert(store: Store, conn: sqlite3.Connection, row: dict[str, Any], comment: str) -> str:
-    """Insert a vote, its comment and its event in the caller's transaction."""
+def label_row(screen: LabelScreen, last: tuple[Any, ...] | None) -> dict[str, Any]:
+    """The columns that a label's screen decides, following on (id, status, value, revision)."""
+    return {
+        "label_screen": screen.id,
+        "rater": screen.rater,
+        "layer": screen.layer,
+        "subject": "answer",
+        "answer": screen.answer,
+        "turn": screen.turn,
+        "dimension": HARM,
+        "occurrence": 1,
+        "revision": last[3] + 1 if last else 1,
+        "replaces": last[0] if last else None,
+        "order_shown": Order.UNKNOWN,
+        "protocol": screen.protocol,
+        "purpose": screen.purpose,
+        "inclusion_probability": screen.inclusion_probability,
+    }
+
+
+def insert(store: Store, conn: sqlite3.Connection, row: dict[str, Any], comment: str) -> str:
+    """Insert a vote or label, its comment and its event in the caller's transaction."""
     full: dict[str, Any] = dict.fromkeys(VOTE_COLUMNS)
     full |= {"id": str(uuid.uuid4()), "created_at": now()} | row
     salt = secrets.token_hex(16)
@@ -206,6 +248,7 @@ def _insert(store: Store, conn: sqlite3.Connection, row: dict[str, Any], comment
             (full["id"], salt, comment),
         )
     conn.execute("DELETE FROM draft WHERE screen = ?", (full["screen"],))
+    conn.execute("DELETE FROM label_draft WHERE screen = ?", (full["label_screen"],))
     store.log(conn, "vote", full["id"], full)
     return str(full["id"])
 
@@ -269,14 +312,9 @@ def import_vote(
             f"{label.source_id} already has another vote here ({stored[0]});"
             f" found {label.value}, the first one stands",
         )
-    rater, group = _imported_rater(store, conn, label)
-    if group != label.rater_group:
-        return Problem(
-            where,
-            "rater_group",
-            f"{label.source_id} is in group {group} already, found {label.rater_group};"
-            " one rater has one group, since reports are by group",
-        )
+    rater = imported_rater(store, conn, label.source_id, label.rater_group, where)
+    if isinstance(rater, Problem):
+        return rater
     row = {
         "client_key": key,
         "rater": rater,
@@ -292,19 +330,25 @@ def import_vote(
         "order_shown": label.order,
         "purpose": "estimation",
     }
-    _insert(store, conn, row, label.comment)
+    insert(store, conn, row, label.comment)
     return Added.NEW
 
 
-def _imported_rater(store: Store, conn: sqlite3.Connection, label: Label) -> tuple[str, str]:
-    """(id, group) of the rater of a label, added if new."""
-    found = conn.execute(
-        "SELECT id, rater_group FROM rater WHERE label = ?", (label.source_id,)
-    ).fetchone()
-    if found:
-        return str(found[0]), str(found[1])
-    group = label.rater_group
-    return add_rater(store, conn, group=group, kind="imported", label=label.source_id), group
+def imported_rater(
+    store: Store, conn: sqlite3.Connection, name: str, group: str, where: Where
+) -> str | Problem:
+    """The id of the rater of an imported judgment, added if new."""
+    found = conn.execute("SELECT id, rater_group FROM rater WHERE label = ?", (name,)).fetchone()
+    if found is None:
+        return add_rater(store, conn, group=group, kind="imported", label=name)
+    if found[1] != group:
+        return Problem(
+            where,
+            "rater_group",
+            f"{name} is in group {found[1]} already, found {group};"
+            " one rater has one group, since reports are by group",
+        )
+    return str(found[0])
 
 
 JUDGMENT_COLUMNS = (
@@ -315,15 +359,19 @@ JUDGMENT_COLUMNS = (
 
 
 def judgments(store: Store) -> Iterator[dict[str, Any]]:
-    """People's standing votes as rows of the tidy table (DESIGN §2), streamed."""
+    """People's standing votes and labels as rows of the tidy table (DESIGN §2), streamed.
+
+    The value of a pair is its outcome; that of an answer its harm label as JSON (or a grade),
+    in the judge's form, with its model in `model_a`.
+    """
     rows = store.conn.execute(
-        "SELECT coalesce(p.superseded_by, p.id), v.subject, q.benchmark, q.question_id,"
-        " q.category, p.model_a, p.model_b, v.turn, v.dimension, 'rater',"
-        " coalesce(r.label, r.id), r.rater_group, v.layer, v.occurrence, v.purpose,"
-        " v.inclusion_probability, v.outcome, v.strength, v.status, v.order_shown,"
-        " coalesce(v.protocol, '')"
-        f" FROM {STANDING} JOIN pair p ON p.id = v.pair JOIN question q ON q.id = p.question"
-        " JOIN rater r ON r.id = v.rater WHERE r.kind <> 'preview' ORDER BY w.rowid"
+        "SELECT coalesce(p.superseded_by, p.id, v.answer), v.subject, q.benchmark,"
+        " q.question_id, q.category, coalesce(p.model_a, m.name), p.model_b, v.turn, v.dimension,"
+        " 'rater', coalesce(r.label, r.id), r.rater_group, v.layer, v.occurrence, v.purpose,"
+        " v.inclusion_probability, coalesce(v.outcome, v.harm, v.grade), v.strength, v.status,"
+        " v.order_shown, coalesce(v.protocol, '')"
+        f" FROM {STANDING} {UNIT} JOIN rater r ON r.id = v.rater"
+        " WHERE r.kind <> 'preview' ORDER BY w.rowid"
     )
     for row in rows:
         yield dict(zip(JUDGMENT_COLUMNS, row, strict=True))

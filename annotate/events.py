@@ -18,7 +18,7 @@ from .records import canonical_json
 GENESIS = "0" * 64
 WRITER = "writer"
 """Kind of every chain's first event."""
-PERSONAL = frozenset({"rater", "consent", "skip"})
+PERSONAL = frozenset({"rater", "consent", "skip", "label_skip", "opt_out"})
 """Kinds whose bodies may be removed at a person's wish; others have no reason to go."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .ballots import STANDING
+from .ballots import STANDING, UNIT
 from .errors import StoreUnavailable
 from .inert import inert
 from .records import Order, Outcome, choice_of
@@ -74,13 +74,13 @@ def _part(path: Path) -> Path:
 def vote_rows(store: Store) -> Iterator[dict[str, Any]]:
     """Standing votes in the order they were cast, with what stood left on the screen."""
     rows = store.conn.execute(
-        "SELECT v.id, coalesce(p.superseded_by, p.id), q.benchmark, q.question_id, q.category,"
-        " p.model_a, p.model_b, v.turn, v.dimension, v.subject, v.occurrence,"
-        " coalesce(r.label, r.id), r.rater_group, v.layer, v.outcome, v.strength, v.grade,"
-        " v.harm, v.order_shown, v.revision, v.purpose, v.inclusion_probability, v.protocol,"
-        " v.active_ms, c.comment, v.created_at"
-        f" FROM {STANDING} JOIN pair p ON p.id = v.pair JOIN question q ON q.id = p.question"
-        " JOIN rater r ON r.id = v.rater LEFT JOIN vote_comment c ON c.vote = v.id"
+        "SELECT v.id, coalesce(p.superseded_by, p.id, v.answer), q.benchmark, q.question_id,"
+        " q.category, coalesce(p.model_a, m.name), p.model_b, v.turn, v.dimension, v.subject,"
+        " v.occurrence, coalesce(r.label, r.id), r.rater_group, v.layer, v.outcome, v.strength,"
+        " v.grade, v.harm, v.order_shown, v.revision, v.purpose, v.inclusion_probability,"
+        " v.protocol, v.active_ms, c.comment, v.created_at"
+        f" FROM {STANDING} {UNIT} JOIN rater r ON r.id = v.rater"
+        " LEFT JOIN vote_comment c ON c.vote = v.id"
         " WHERE r.kind <> 'preview' ORDER BY w.rowid"
     )
     derived = ("shown_left", "shown_right", "choice")
@@ -93,6 +93,8 @@ def vote_rows(store: Store) -> Iterator[dict[str, Any]]:
 
 def _screen_terms(row: dict[str, Any]) -> dict[str, str | None]:
     """What the rater saw and pressed, derived from outcome and order for readers' ease."""
+    if row["outcome"] is None:
+        return {"shown_left": None, "shown_right": None, "choice": None}
     order = Order(row["order_shown"])
     picked = choice_of(Outcome(row["outcome"]), order)
     if picked is None:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Any
 
+from .records import Layer, Purpose, QuestionKey
+
 HARM = "harm"
 """The dimension under which harm labels are stored."""
 
@@ -151,6 +153,22 @@ class HarmLabel:
             _optional(value.get("specificity"), "specificity"),
             _optional(value.get("convincingness"), "convincingness"),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLabel:
+    """A person's harm label of one answer as it stands in a file: the model by name, no text."""
+
+    key: QuestionKey
+    model: str
+    turn: int
+    source_id: str
+    label: HarmLabel
+    rater_group: str
+    layer: Layer = Layer.VOTE
+    purpose: Purpose = Purpose.ESTIMATION
+    inclusion_probability: float | None = None
+    comment: str = ""
 
 
 FIELDS = frozenset(HarmLabel.__dataclass_fields__)

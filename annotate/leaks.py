@@ -93,25 +93,47 @@ def _found(
     return found
 
 
+def leaking_answers(store: Store) -> set[str]:
+    """The rows of answers that name a model, themselves or by their question."""
+    pattern = patterns(row[0] for row in store.conn.execute("SELECT DISTINCT name FROM model"))
+    if pattern is None:
+        return set()
+    with store.snapshot() as conn:
+        asked = _found(pattern, conn.execute("SELECT id, turns FROM question"))
+        answered = _found(pattern, conn.execute("SELECT id, turns FROM answer"))
+        rows = conn.execute("SELECT id, question FROM answer").fetchall()
+    return {answer for answer, question in rows if answer in answered or question in asked}
+
+
 def apply_policy(store: Store, settings: AssignmentSection) -> int:
-    """Exclude pairs whose texts name a model, or take them back; returns how many are out."""
-    out = (
-        {mention.pair for mention in scan(store)}
-        if settings.identity_leaks == "exclude"
-        else set[str]()
+    """Exclude pairs and answers whose texts name a model, or take them back; returns how many
+    pairs are out.
+    """
+    exclude = settings.identity_leaks == "exclude"
+    pairs = {mention.pair for mention in scan(store)} if exclude else set[str]()
+    answers = leaking_answers(store) if exclude else set[str]()
+    sql = (
+        "SELECT id FROM pair WHERE excluded = ?",
+        "SELECT answer FROM answer_excluded WHERE reason = ?",
     )
-    marked = {
-        row[0] for row in store.conn.execute("SELECT id FROM pair WHERE excluded = ?", (EXCLUDED,))
-    }
-    if out == marked:
-        return len(out)
+    marked, held_back = ({r[0] for r in store.conn.execute(one, (EXCLUDED,))} for one in sql)
+    if (pairs, answers) == (marked, held_back):
+        return len(pairs)
     with store.write() as conn:
         conn.executemany(
-            "UPDATE pair SET excluded = NULL WHERE id = ?", [(pair,) for pair in marked - out]
+            "UPDATE pair SET excluded = NULL WHERE id = ?", [(pair,) for pair in marked - pairs]
         )
         conn.executemany(
             "UPDATE pair SET excluded = ? WHERE id = ? AND excluded IS NULL",
-            [(EXCLUDED, pair) for pair in out - marked],
+            [(EXCLUDED, pair) for pair in pairs - marked],
         )
-        store.log(conn, "identity_policy", settings.identity_leaks, {"excluded": sorted(out)})
-    return len(out)
+        conn.executemany(
+            "DELETE FROM answer_excluded WHERE answer = ?", [(a,) for a in held_back - answers]
+        )
+        conn.executemany(
+            "INSERT OR IGNORE INTO answer_excluded (answer, reason) VALUES (?, ?)",
+            [(answer, EXCLUDED) for answer in answers - held_back],
+        )
+        body = {"excluded": sorted(pairs), "answers": sorted(answers)}
+        store.log(conn, "identity_policy", settings.identity_leaks, body)
+    return len(pairs)

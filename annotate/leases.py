@@ -80,7 +80,19 @@ def prepare(store: Store, settings: AssignmentSection) -> int:
                 [(str(uuid.uuid4()), pair, ordinal, order) for (pair,) in rows],
             )
             made += len(rows)
+        mark_drawn(conn)
     return made
+
+
+def mark_drawn(conn: sqlite3.Connection) -> None:
+    """Give the untouched slots of drawn pairs their draw's purpose and probability."""
+    conn.execute(
+        "UPDATE slot SET (purpose, inclusion_probability) ="
+        " (SELECT d.purpose, d.inclusion_probability FROM draw_item d JOIN draw w ON w.id = d.draw"
+        "  WHERE d.pair = slot.pair ORDER BY w.number, d.position LIMIT 1)"
+        " WHERE occurrence = 1 AND pair IN (SELECT pair FROM draw_item WHERE pair IS NOT NULL)"
+        " AND NOT EXISTS (SELECT 1 FROM assignment a WHERE a.slot = slot.id)"
+    )
 
 
 def _slots(overlap: int) -> list[tuple[int, Order]]:
@@ -211,6 +223,7 @@ def _free_slot(conn: sqlite3.Connection, pair: str, order: Order) -> str:
         " WHERE pair = ? AND occurrence = 1 AND order_shown = ?",
         (slot_id, pair, order, pair, order),
     )
+    mark_drawn(conn)
     return slot_id
 
 
@@ -388,6 +401,16 @@ def skip(store: Store, screen: Screen, reason: str, note: str) -> None:
         )
         body = {"rater": screen.rater, "pair": screen.pair, "reason": reason}
         store.log(conn, "skip", skip_id, body)
+
+
+def release(conn: sqlite3.Connection, rater: str, *, opted_out: bool = False) -> None:
+    """Give back the pairs that a rater holds; with `opted_out`, those of declined categories."""
+    conn.execute(
+        "UPDATE assignment SET state = 'released' WHERE rater = ?1 AND state = 'leased'"
+        " AND (NOT ?2 OR pair IN (SELECT p.id FROM pair p JOIN question q ON q.id = p.question"
+        "  JOIN rater_optout o ON o.category = q.category WHERE o.rater = ?1))",
+        (rater, opted_out),
+    )
 
 
 def pairs_done(store: Store, rater: Rater) -> int:

@@ -424,6 +424,15 @@ def questions(store: Store, *, benchmark: str | None = None) -> dict[str, Questi
     }
 
 
+def categories(store: Store) -> list[str]:
+    """The categories of questions with text, sorted; the empty one is none."""
+    rows = store.conn.execute(
+        "SELECT DISTINCT category FROM question WHERE turns IS NOT NULL AND category <> ''"
+        " ORDER BY 1"
+    )
+    return [row[0] for row in rows]
+
+
 def turn_counts(store: Store) -> dict[tuple[str, str], int]:
     """How many turns each question with text has, by (benchmark, question_id)."""
     rows = store.conn.execute(

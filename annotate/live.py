@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from . import leaks, leases
+from . import leaks, tasks
 from .errors import EvenhandError
 from .study import SETTINGS_NAME, Settings, Study, apply_settings, load_settings
 
@@ -44,8 +44,13 @@ class LiveSettings:
                     before = self._current.assignment
                     if fresh.assignment.identity_leaks != before.identity_leaks:
                         leaks.apply_policy(self._study.store, fresh.assignment)
-                    if fresh.assignment.overlap > before.overlap:
-                        leases.prepare(self._study.store, fresh.assignment)
+                    labelling = fresh.protocol.harm_labels != self._current.protocol.harm_labels
+                    if (
+                        fresh.assignment.overlap > before.overlap
+                        or fresh.assignment.answers != before.answers
+                        or labelling
+                    ):
+                        tasks.prepare(self._study.store, fresh)
                     self._current, self.error = fresh, ""
                 except (EvenhandError, OSError) as error:
                     self.error = str(error)

@@ -20,7 +20,17 @@ MIGRATIONS = Migrations("evenhand.annotate")
 @MIGRATIONS()
 def m001_initial(db: Database) -> None:
     """Questions, answers, pairs; raters, slots, leases, screens, votes; the event chain."""
-    for statement in M001.split(";;"):
+    _run(db, M001)
+
+
+@MIGRATIONS()
+def m002_labels(db: Database) -> None:
+    """Single answers labelled: what is asked, leases, screens, drafts, skips; drawn samples."""
+    _run(db, M002)
+
+
+def _run(db: Database, script: str) -> None:
+    for statement in script.split(";;"):
         if statement.strip():
             db.execute(statement)
 
@@ -338,4 +348,145 @@ BEGIN SELECT RAISE (ABORT, 'the event log is append-only'); END
 ;;
 CREATE TRIGGER event_never_deleted BEFORE DELETE ON event
 BEGIN SELECT RAISE (ABORT, 'the event log is append-only'); END
+"""
+
+M002 = """
+-- A drawn sample as it was put into the raters' queues; its items are never changed.
+CREATE TABLE draw (
+  id TEXT PRIMARY KEY,
+  number INTEGER NOT NULL UNIQUE,
+  created_at TEXT NOT NULL,
+  digest TEXT NOT NULL
+) STRICT
+;;
+CREATE TABLE draw_item (
+  draw TEXT NOT NULL REFERENCES draw (id),
+  position INTEGER NOT NULL CHECK (position >= 1),
+  pair TEXT REFERENCES pair (id),
+  answer TEXT REFERENCES answer (id),
+  turn INTEGER NOT NULL CHECK (turn >= 0),
+  purpose TEXT NOT NULL CHECK (purpose IN ('estimation', 'queue', 'gold', 'repeat', 'training')),
+  inclusion_probability REAL NOT NULL
+    CHECK (inclusion_probability > 0 AND inclusion_probability <= 1),
+  CHECK ((pair IS NULL) <> (answer IS NULL)),
+  PRIMARY KEY (draw, position)
+) STRICT
+;;
+CREATE INDEX draw_item_by_pair ON draw_item (pair) WHERE pair IS NOT NULL
+;;
+CREATE TRIGGER draw_never_updated BEFORE UPDATE ON draw
+BEGIN SELECT RAISE (ABORT, 'draws are append-only: make another one'); END
+;;
+CREATE TRIGGER draw_never_deleted BEFORE DELETE ON draw
+BEGIN SELECT RAISE (ABORT, 'draws are append-only: make another one'); END
+;;
+CREATE TRIGGER draw_item_never_updated BEFORE UPDATE ON draw_item
+BEGIN SELECT RAISE (ABORT, 'draws are append-only: make another one'); END
+;;
+CREATE TRIGGER draw_item_never_deleted BEFORE DELETE ON draw_item
+BEGIN SELECT RAISE (ABORT, 'draws are append-only: make another one'); END
+;;
+-- An answer to be labelled at some turns: by raters ('vote'), or settled ('adjudicated').
+-- Those of a draw come first, in its order. held counts leases and finished labels, kept by
+-- triggers on label_assignment.
+CREATE TABLE label_item (
+  id TEXT PRIMARY KEY,
+  answer TEXT NOT NULL REFERENCES answer (id),
+  turns TEXT NOT NULL CHECK (json_valid(turns)),
+  layer TEXT NOT NULL CHECK (layer IN ('vote', 'adjudicated')),
+  purpose TEXT NOT NULL CHECK (purpose IN ('estimation', 'queue', 'gold', 'repeat', 'training')),
+  inclusion_probability REAL CHECK (inclusion_probability > 0 AND inclusion_probability <= 1),
+  reason TEXT NOT NULL DEFAULT '',
+  draw TEXT REFERENCES draw (id),
+  serving INTEGER NOT NULL,
+  held INTEGER NOT NULL DEFAULT 0 CHECK (held >= 0),
+  created_at TEXT NOT NULL
+) STRICT
+;;
+CREATE UNIQUE INDEX label_item_once ON label_item (answer, turns, layer, coalesce(draw, ''))
+;;
+CREATE INDEX label_item_serving ON label_item (layer, (draw IS NULL), serving)
+;;
+-- Answers that are not shown to raters, and why.
+CREATE TABLE answer_excluded (
+  answer TEXT PRIMARY KEY REFERENCES answer (id),
+  reason TEXT NOT NULL
+) STRICT
+;;
+-- A rater's hold on an answer: a lease while 'leased', history afterwards. place is which of
+-- an item's labels it is: two raters on one place are impossible.
+CREATE TABLE label_assignment (
+  id TEXT PRIMARY KEY,
+  item TEXT NOT NULL REFERENCES label_item (id),
+  rater TEXT NOT NULL REFERENCES rater (id),
+  place INTEGER NOT NULL CHECK (place >= 0),
+  state TEXT NOT NULL CHECK (state IN ('leased', 'done', 'skipped', 'expired', 'released')),
+  leased_at TEXT NOT NULL,
+  expires_at TEXT NOT NULL,
+  finished_at TEXT
+) STRICT
+;;
+CREATE UNIQUE INDEX label_assignment_holds_place ON label_assignment (item, place)
+  WHERE state IN ('leased', 'done')
+;;
+CREATE UNIQUE INDEX label_assignment_once ON label_assignment (rater, item)
+;;
+CREATE INDEX label_assignment_by_rater ON label_assignment (rater, state)
+;;
+CREATE INDEX label_assignment_expiring ON label_assignment (expires_at) WHERE state = 'leased'
+;;
+CREATE TRIGGER label_assignment_counted_insert AFTER INSERT ON label_assignment
+WHEN NEW.state IN ('leased', 'done')
+BEGIN
+  UPDATE label_item SET held = held + 1 WHERE id = NEW.item;
+END
+;;
+CREATE TRIGGER label_assignment_counted_update AFTER UPDATE OF state ON label_assignment
+WHEN (OLD.state IN ('leased', 'done')) <> (NEW.state IN ('leased', 'done'))
+BEGIN
+  UPDATE label_item SET held = held + iif(NEW.state IN ('leased', 'done'), 1, -1)
+  WHERE id = NEW.item;
+END
+;;
+CREATE TRIGGER label_assignment_never_deleted BEFORE DELETE ON label_assignment
+BEGIN SELECT RAISE (ABORT, 'assignments are history: change their state instead'); END
+;;
+-- What one rater was shown of an answer once; its id makes a label idempotent.
+CREATE TABLE label_screen (
+  id TEXT PRIMARY KEY,
+  assignment TEXT NOT NULL REFERENCES label_assignment (id),
+  turn INTEGER NOT NULL CHECK (turn >= 0),
+  position INTEGER NOT NULL,
+  protocol TEXT NOT NULL REFERENCES protocol (id),
+  shown_at TEXT NOT NULL,
+  UNIQUE (assignment, turn)
+) STRICT
+;;
+CREATE TABLE label_draft (
+  screen TEXT PRIMARY KEY REFERENCES label_screen (id),
+  comment TEXT NOT NULL,
+  label TEXT NOT NULL CHECK (json_valid(label)),
+  updated_at TEXT NOT NULL
+) STRICT
+;;
+CREATE TABLE label_skip (
+  id TEXT PRIMARY KEY,
+  assignment TEXT NOT NULL REFERENCES label_assignment (id),
+  rater TEXT NOT NULL REFERENCES rater (id),
+  answer TEXT NOT NULL REFERENCES answer (id),
+  reason TEXT NOT NULL,
+  note TEXT NOT NULL DEFAULT '',
+  created_at TEXT NOT NULL
+) STRICT
+;;
+CREATE INDEX label_skip_by_answer ON label_skip (answer, rater)
+;;
+ALTER TABLE vote ADD COLUMN label_screen TEXT REFERENCES label_screen (id)
+  CHECK (label_screen IS NULL OR (subject = 'answer' AND screen IS NULL))
+;;
+-- One chain of revisions per rater, answer and turn, whichever screen asked.
+CREATE UNIQUE INDEX vote_answer_once
+  ON vote (answer, turn, dimension, rater, occurrence, layer, revision) WHERE subject = 'answer'
+;;
+CREATE INDEX vote_by_label_screen ON vote (label_screen) WHERE label_screen IS NOT NULL
 """

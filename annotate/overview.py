@@ -57,7 +57,8 @@ def progress(store: Store, settings: AssignmentSection) -> Progress:
         layers = dict(
             conn.execute(
                 "SELECT CASE WHEN screen IS NOT NULL THEN 'own' WHEN layer = 'simulated'"
-                " THEN 'simulated' ELSE 'imported' END, count(*) FROM current_vote GROUP BY 1"
+                " THEN 'simulated' ELSE 'imported' END, count(*) FROM current_vote"
+                " WHERE subject = 'pair' GROUP BY 1"
             ).fetchall()
         )
         return Progress(
@@ -74,7 +75,9 @@ def progress(store: Store, settings: AssignmentSection) -> Progress:
             votes=layers.get("own", 0),
             imported_votes=layers.get("imported", 0),
             simulated_votes=layers.get("simulated", 0),
-            withdrawn=one("SELECT count(*) FROM vote WHERE status = 'withdrawn'"),
+            withdrawn=one(
+                "SELECT count(*) FROM vote WHERE status = 'withdrawn' AND subject = 'pair'"
+            ),
             skips=one("SELECT count(*) FROM skip"),
             owner_queue=one(
                 "SELECT count(*) FROM (SELECT pair FROM skip GROUP BY pair"
@@ -125,7 +128,7 @@ def _median_seconds(store: Store, rater: str) -> float | None:
         row[0]
         for row in store.conn.execute(
             "SELECT active_ms FROM current_vote WHERE rater = ? AND active_ms IS NOT NULL"
-            " ORDER BY active_ms",
+            " AND subject = 'pair' ORDER BY active_ms",
             (rater,),
         )
     ]

@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import sqlite3
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
@@ -15,6 +16,8 @@ from .errors import NotInvited, UsageError
 from .store import Store, now
 
 SESSION_SECONDS = 30 * 24 * 3600
+ADJUDICATOR = "adjudicator"
+"""The group of raters who settle disagreements about answers, and rate nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +177,32 @@ def give_consent(store: Store, rater_id: str, protocol: str, agreed: bool) -> No
         )
         body = {"rater": rater_id, "protocol": protocol, "agreed": agreed}
         store.log(conn, "consent", consent_id, body)
+
+
+def declined(store: Store, rater_id: str) -> set[str]:
+    """The question categories that a rater opted out of."""
+    rows = store.conn.execute("SELECT category FROM rater_optout WHERE rater = ?", (rater_id,))
+    return {row[0] for row in rows}
+
+
+def decline(
+    store: Store, conn: sqlite3.Connection, rater_id: str, categories: Collection[str]
+) -> None:
+    """Make these the categories that a rater opted out of, inside the caller's transaction."""
+    before, after = declined(store, rater_id), set(categories)
+    for category in sorted(before ^ after):
+        out = category in after
+        if out:
+            conn.execute(
+                "INSERT INTO rater_optout (rater, category, created_at) VALUES (?, ?, ?)",
+                (rater_id, category, now()),
+            )
+        else:
+            conn.execute(
+                "DELETE FROM rater_optout WHERE rater = ? AND category = ?", (rater_id, category)
+            )
+        body = {"rater": rater_id, "category": category, "out": out}
+        store.log(conn, "opt_out", f"{rater_id}|{category}", body)
 
 
 def _mac(store: Store, text: str) -> bytes:

@@ -16,18 +16,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from .errors import StoreMissing, UsageError
+from .harm_protocol import Care, HarmLabels
+from .harm_protocol import Section as _Section
 from .records import canonical_json, digest
 from .store import FILE_NAME, Store, now
 
 SETTINGS_NAME = "study.toml"
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class HumanSubjects(_Section):
@@ -75,6 +73,8 @@ class ProtocolSection(_Section):
         "The content is distressing",
         "Something is broken on this page",
     )
+    harm_labels: HarmLabels | None = None
+    care: Care | None = None
 
     @field_validator("dimensions")
     @classmethod
@@ -87,13 +87,31 @@ class ProtocolSection(_Section):
     @cached_property
     def id(self) -> str:
         """The protocol's version: SHA-256 of everything in it."""
-        return digest(self.model_dump(mode="json"))
+        return digest(self.body())
+
+    def body(self) -> dict[str, Any]:
+        """Everything in it, as plain values; a part that is not there leaves no trace.
+
+        So a protocol without harm labels has the version it had before there were any.
+        """
+        return self.model_dump(mode="json", exclude_none=True)
 
 
 class AssignmentSection(_Section):
-    """`[assignment]`: who gets what when; may change mid-study."""
+    """`[assignment]`: who gets what when; may change mid-study.
+
+    `tasks` is what raters are given, in this order. `labels` are people per answer; `answers`
+    is whether every answer is labelled or only those of a drawn sample. `adjudicate_agreements`
+    is the share of units with like labels that an adjudicator sees as well.
+    """
 
     overlap: int = Field(default=2, ge=1, le=1000)
+    tasks: tuple[Literal["pairs", "answers"], ...] = Field(
+        default=("pairs", "answers"), min_length=1
+    )
+    labels: int = Field(default=2, ge=1, le=1000)
+    answers: Literal["all", "planned"] = "all"
+    adjudicate_agreements: float = Field(default=0.10, ge=0, le=1)
     lease_minutes: float = Field(default=30, gt=0, le=24 * 60)
     skips_before_owner: int = Field(default=2, ge=1)
     identity_leaks: Literal["keep", "exclude"] = "keep"
@@ -130,7 +148,7 @@ class JudgeSection(_Section):
     seed: int = 7
     rpm: int | None = Field(default=None, ge=1)
     tpm: int | None = Field(default=None, ge=1)
-    prices: dict[str, Price] = {}
+    prices: dict[str, Price] = Field(default={})
     endpoints: tuple[EndpointSection, ...] = ()
     proxy: str = ""
     ca_file: str = ""
@@ -258,7 +276,7 @@ def apply_settings(store: Store, settings: Settings) -> None:
         return
     with store.write() as conn:
         if not known:
-            body = canonical_json(protocol.model_dump(mode="json"))
+            body = canonical_json(protocol.body())
             conn.execute(
                 "INSERT OR IGNORE INTO protocol (id, created_at, body) VALUES (?, ?, ?)",
                 (protocol.id, now(), body),

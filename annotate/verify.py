@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from .ballots import VOTE_COLUMNS
 from .events import check_chains, salted_digest
 from .library import question_digest
+from .planned import drawn_items
 from .records import INLINE, Answer, Pair, QuestionKey, Turn, digest, turns_from_json
 from .store import Store
 
@@ -32,6 +33,7 @@ def verify(store: Store) -> Verification:
         protocols, protocol_breaks = _protocols(conn)
         breaks += vote_breaks + _comments(conn) + pair_breaks + protocol_breaks
         breaks += _texts(conn) + _people(conn) + _leases(conn)
+        breaks += _labels(conn) + _draws(conn) + _opt_outs(conn)
     checked = {
         "events": chains.events,
         "removed bodies": chains.removed_bodies,
@@ -131,6 +133,9 @@ RECORDED = {
     " 'agreed', json(iif(agreed, 'true', 'false'))) FROM consent",
     "setting": "SELECT id, body FROM setting",
     "skip": "SELECT id, json_object('rater', rater, 'pair', pair, 'reason', reason) FROM skip",
+    "label_skip": "SELECT id, json_object('rater', rater, 'answer', answer, 'reason', reason)"
+    " FROM label_skip",
+    "draw": "SELECT id, json_object('digest', digest) FROM draw",
 }
 
 
@@ -209,3 +214,43 @@ def _leases(conn: sqlite3.Connection) -> list[str]:
         " WHERE p.held_ab <> coalesce(h.ab, 0) OR p.held_ba <> coalesce(h.ba, 0)"
     )
     return breaks + [f"pair {row[0]}: its count of held slots is wrong" for row in rows]
+
+
+def _labels(conn: sqlite3.Connection) -> list[str]:
+    """No label by another rater, of another answer or turn than its screen asked about."""
+    rows = conn.execute(
+        "SELECT v.id FROM vote v JOIN label_screen s ON s.id = v.label_screen"
+        " JOIN label_assignment a ON a.id = s.assignment JOIN label_item i ON i.id = a.item"
+        " WHERE v.rater <> a.rater OR v.answer <> i.answer OR v.turn <> s.turn"
+        " OR v.layer <> i.layer"
+    )
+    breaks = [f"label {row[0]}: does not match the screen it was given on" for row in rows]
+    rows = conn.execute(
+        "SELECT i.id FROM label_item i WHERE i.held <> (SELECT count(*) FROM label_assignment a"
+        " WHERE a.item = i.id AND a.state IN ('leased', 'done'))"
+    )
+    return breaks + [f"label item {row[0]}: its count of held places is wrong" for row in rows]
+
+
+def _draws(conn: sqlite3.Connection) -> list[str]:
+    """Every drawn sample is the one that was put into the queues."""
+    rows = conn.execute("SELECT id, digest FROM draw").fetchall()
+    return [f"draw {one}: its items were changed" for one, said in rows
+            if digest(drawn_items(conn, one)) != said]  # fmt: skip
+
+
+def _opt_outs(conn: sqlite3.Connection) -> list[str]:
+    """The declined categories are those of each rater's last word on them."""
+    said = dict(
+        conn.execute(
+            "SELECT e.subject, json_extract(b.body, '$.out') FROM event e"
+            " LEFT JOIN event_body b ON b.hash = e.hash WHERE e.kind = 'opt_out'"
+            " ORDER BY e.created_at, e.rowid"
+        ).fetchall()
+    )
+    held = {row[0] for row in conn.execute("SELECT rater || '|' || category FROM rater_optout")}
+    return [
+        f"opt-out {one}: not what its rater last said"
+        for one in sorted({*said, *held})
+        if said.get(one, 0) is not None and bool(said.get(one, 0)) != (one in held)
+    ]

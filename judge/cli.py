@@ -356,10 +356,10 @@ def _serve(
 
 
 def _prepare(opened: Study) -> None:
-    from annotate import leaks, leases
+    from annotate import leaks, tasks
 
     leaks.apply_policy(opened.store, opened.settings.assignment)
-    leases.prepare(opened.store, opened.settings.assignment)
+    tasks.prepare(opened.store, opened.settings)
 
 
 def _running_url(opened: Study) -> str | None:

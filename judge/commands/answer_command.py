@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from annotate import leaks, leases
+from annotate import leaks, tasks
 from annotate.study import Study
 from judge.commands.calling import CallOptions, called
 from judge.commands.run_words import answer_text, forecast_text
@@ -47,5 +47,5 @@ def run_answer(
         summary = answer(study.store, settings, progress_for())
         # New pairs are for raters as well.
         leaks.apply_policy(study.store, study.settings.assignment)
-        leases.prepare(study.store, study.settings.assignment)
+        tasks.prepare(study.store, study.settings)
         return answer_text(summary)

@@ -20,7 +20,7 @@ def study_facts(study: Study) -> StudyFacts:
 
         people = (
             f"FROM {STANDING} JOIN rater r ON r.id = v.rater"
-            " WHERE r.kind <> 'preview' AND v.layer <> 'simulated'"
+            " WHERE r.kind <> 'preview' AND v.layer <> 'simulated' AND v.subject = 'pair'"
         )
         return StudyFacts(
             title=settings.study.title,
@@ -45,9 +45,12 @@ def study_facts(study: Study) -> StudyFacts:
             votes=tally(
                 "SELECT CASE WHEN v.layer = 'simulated' THEN 'simulated' WHEN v.screen IS NULL"
                 f" THEN 'imported' ELSE 'cast here' END, count(*) FROM {STANDING}"
-                " JOIN rater r ON r.id = v.rater WHERE r.kind <> 'preview' GROUP BY 1 ORDER BY 1"
+                " JOIN rater r ON r.id = v.rater WHERE r.kind <> 'preview'"
+                " AND v.subject = 'pair' GROUP BY 1 ORDER BY 1"
             ),
-            withdrawn=_count(conn, "SELECT count(*) FROM vote WHERE status = 'withdrawn'"),
+            withdrawn=_count(
+                conn, "SELECT count(*) FROM vote WHERE status = 'withdrawn' AND subject = 'pair'"
+            ),
             skips=tally("SELECT reason, count(*) FROM skip GROUP BY 1 ORDER BY 1"),
             statuses=tally(
                 "SELECT status, count(*) FROM rater WHERE kind = 'invited' GROUP BY 1 ORDER BY 1"

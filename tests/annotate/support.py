@@ -12,8 +12,10 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from annotate import api, ballots, leases, library, seats
+from annotate import api, ballots, labels, leases, library, seats, tasks
+from annotate.harm import HarmCategory, HarmLabel, ResponseType, Severity
 from annotate.importer import Account, Bound, import_paths
+from annotate.label_leases import LabelScreen
 from annotate.leases import Screen
 from annotate.library import Added
 from annotate.live import LiveSettings
@@ -46,8 +48,14 @@ def settings_text(
     consent: str = CONSENT,
     instructions: str = "Read both.",
     reveal: str = "after_vote",
+    labels: str = "",
+    care: str = "",
+    more: str = "",
 ) -> str:
-    """A whole study.toml."""
+    """A whole study.toml; `labels` and `care` are bodies of their tables, "-" an empty one.
+
+    `more` goes into `[assignment]`.
+    """
     head = (
         '[study]\ntitle = "Test study"\n'
         f'[protocol]\ninstructions = "{instructions}"\nconsent = "{consent}"\n'
@@ -57,12 +65,15 @@ def settings_text(
         f'[[protocol.dimensions]]\nname = "{name}"\nquestion = "Which is better on {name}?"\n'
         for name in dimensions
     )
+    for name, body in (("harm_labels", labels), ("care", care)):
+        if body:
+            asked += f"[protocol.{name}]\n{body.removeprefix('-')}\n"
     return (
         head
         + asked
         + (
             f"[assignment]\noverlap = {overlap}\nlease_minutes = {lease_minutes}\n"
-            f"skips_before_owner = {skips}\n"
+            f"skips_before_owner = {skips}\n{more}\n"
         )
     )
 
@@ -85,7 +96,7 @@ def make_study(
     write_settings(folder, **settings)
     study = open_study(folder)
     fill(study.store, questions, models=models, turns=turns)
-    leases.prepare(study.store, study.settings.assignment)
+    tasks.prepare(study.store, study.settings)
     return study
 
 
@@ -125,9 +136,9 @@ def fill(
         library.build_pairs(conn, "fixed")
 
 
-def join(study: Study, name: str, *, agreed: bool = True) -> Rater:
+def join(study: Study, name: str, *, agreed: bool = True, group: str | None = None) -> Rater:
     """An invited rater who has agreed to take part."""
-    rater = seats.invite(study.store, name)
+    rater = seats.invite(study.store, name, group)
     if agreed:
         seats.give_consent(study.store, rater.id, study.settings.protocol.id, agreed=True)
     return rater
@@ -163,6 +174,34 @@ def rate_all(study: Study, rater: Rater, choice: Choice = Choice.LEFT) -> list[S
     return seen
 
 
+REFUSAL = HarmLabel(ResponseType.FULL_REFUSAL, Severity.NONE)
+HARMFUL = HarmLabel(ResponseType.FULL_COMPLIANCE, Severity.SEVERE, (HarmCategory.PRIVACY,), 4, 5)
+
+
+def label_screen(study: Study, rater: Rater) -> LabelScreen:
+    """The answer's screen that a rater is on now; fails when there is none."""
+    found = tasks.next_task(study.store, rater, study.settings)
+    assert isinstance(found, LabelScreen), found
+    return found
+
+
+def give(
+    study: Study, rater: Rater, screen: LabelScreen, label: HarmLabel = REFUSAL, **more: Any
+) -> ballots.Receipt:
+    """One label; its key is the screen's unless given."""
+    more = {"client_key": f"key-{screen.id}"} | more
+    return labels.cast(study.store, rater.id, screen.id, label, study.settings.assignment, **more)
+
+
+def label_all(study: Study, rater: Rater, label: HarmLabel = REFUSAL) -> list[LabelScreen]:
+    """Label every answer that a rater is given; returns the screens."""
+    seen = []
+    while isinstance(found := tasks.next_task(study.store, rater, study.settings), LabelScreen):
+        give(study, rater, found, label)
+        seen.append(found)
+    return seen
+
+
 def votes(store: Store, where: str = "1") -> int:
     """How many rows the vote table has."""
     return count(store, f"SELECT count(*) FROM vote WHERE {where}")
@@ -176,7 +215,8 @@ def count(store: Store, sql: str, *values: object) -> int:
 def expire_leases(store: Store) -> None:
     """Let every lease run out, as the clock would."""
     with store.write() as conn:
-        conn.execute("UPDATE assignment SET expires_at = '2020-01-01T00:00:00.000Z'")
+        for table in ("assignment", "label_assignment"):
+            conn.execute(f"UPDATE {table} SET expires_at = '2020-01-01T00:00:00.000Z'")
 
 
 def room_of(study: Study) -> RatingRoom:

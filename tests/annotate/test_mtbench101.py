@@ -12,6 +12,7 @@ import pytest
 
 from annotate import leases, library
 from annotate.importer import Account
+from annotate.pages import Have
 from annotate.readers import Found, Problem, sources
 from annotate.readers.mtbench101 import FIRST_TURN_NOT_SCORED, TASKS
 from annotate.records import (
@@ -23,7 +24,6 @@ from annotate.records import (
     has_golden_context,
     turn_text,
 )
-from annotate.room import Have
 from annotate.seats import Rater
 from annotate.store import Store
 from annotate.study import Study, init, open_study

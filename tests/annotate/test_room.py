@@ -10,8 +10,9 @@ import pytest
 from annotate import leases, library
 from annotate.errors import RatingError
 from annotate.live import LiveSettings
+from annotate.pages import Have
 from annotate.records import Choice, Order, outcome
-from annotate.room import MAX_COMMENT, Have
+from annotate.room import MAX_COMMENT
 from annotate.study import ProtocolSection
 from tests.annotate.support import count, join, marker, room_of, votes, write_settings
 from tests.conftest import MakeStudy

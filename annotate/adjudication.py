@@ -1,0 +1,109 @@
+"""Which labelled answers an adjudicator sees: every disagreement, and a share of agreements.
+
+Two labels disagree when one says unsafe and the other does not, or when they name different
+response types. The share of agreements is drawn by a hash of the study and the unit, so that
+nobody can steer it and drawing again changes nothing; its size is the inclusion probability of
+the settled label, disagreements having 1.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from . import library
+from .harm import HARM, HarmLabel
+from .records import Purpose, digest
+from .store import Store, now
+from .study import AssignmentSection
+
+DISAGREEMENT, AGREEMENT = "disagreement", "agreement"
+NEEDED = 2
+"""Labels before a unit can be settled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """An answer and turn with raters' standing labels, oldest first."""
+
+    answer: str
+    turn: int
+    labels: tuple[HarmLabel, ...]
+    purposes: frozenset[str]
+
+
+def differ(labels: Sequence[HarmLabel]) -> bool:
+    """Whether labels disagree on unsafe (severity 2 or more) or on the response type."""
+    return len({(label.unsafe(), label.response_type) for label in labels}) > 1
+
+
+def drawn(study_id: str, answer: str, turn: int, share: float) -> bool:
+    """Whether a unit on which labels agree is among the `share` (0 to 1) that is looked at."""
+    place = int(digest([study_id, "agreement", answer, turn])[:13], 16)
+    return place < share * 16**13
+
+
+def refresh(store: Store, conn: sqlite3.Connection, settings: AssignmentSection) -> int:
+    """Queue every unit that is due and is not queued yet; returns how many.
+
+    A unit waits while one of its labels is still open on a rater's screen.
+    """
+    made = 0
+    for unit in _undecided(conn):
+        apart = differ(unit.labels)
+        share = settings.adjudicate_agreements
+        if not apart and not drawn(store.study_id, unit.answer, unit.turn, share):
+            continue
+        made += conn.execute(
+            "INSERT OR IGNORE INTO label_item (id, answer, turns, layer, purpose,"
+            " inclusion_probability, reason, serving, created_at)"
+            " VALUES (?, ?, ?, 'adjudicated', ?, ?, ?, ?, ?)",
+            (
+                str(uuid.uuid4()),
+                unit.answer,
+                json.dumps([unit.turn]),
+                # Labels of a queue of suspects never settle into a sample that estimates rest on.
+                Purpose.ESTIMATION if Purpose.ESTIMATION in unit.purposes else min(unit.purposes),
+                1.0 if apart else share,
+                DISAGREEMENT if apart else AGREEMENT,
+                library.draw_order(store.study_id, f"{unit.answer}|{unit.turn}"),
+                now(),
+            ),
+        ).rowcount
+    return made
+
+
+def _undecided(conn: sqlite3.Connection) -> Iterator[Unit]:
+    rows = conn.execute(
+        "SELECT v.answer, v.turn, json_group_array(json(v.harm)), group_concat(DISTINCT v.purpose)"
+        " FROM current_vote v JOIN rater r ON r.id = v.rater"
+        f" WHERE {_RATERS} AND NOT EXISTS (SELECT 1 FROM label_item i WHERE i.answer = v.answer"
+        "  AND i.layer = 'adjudicated' AND i.turns = '[' || v.turn || ']')"
+        " AND NOT EXISTS (SELECT 1 FROM label_item i JOIN label_assignment l ON l.item = i.id"
+        "  WHERE i.answer = v.answer AND i.layer = 'vote' AND l.state = 'leased')"
+        " GROUP BY v.answer, v.turn HAVING count(DISTINCT v.rater) >= ?",
+        (HARM, NEEDED),
+    ).fetchall()
+    for answer, turn, labels, purposes in rows:
+        read = tuple(HarmLabel.from_json(label) for label in json.loads(labels))
+        yield Unit(answer, turn, read, frozenset(purposes.split(",")))
+
+
+_RATERS = (
+    "v.subject = 'answer' AND v.dimension = ? AND v.layer = 'vote' AND v.occurrence = 1"
+    " AND v.harm IS NOT NULL AND r.kind <> 'preview'"
+)
+
+
+def labels_shown(store: Store, answer: str, turn: int) -> list[HarmLabel]:
+    """The labels that an adjudicator sees of a unit, in an order that tells nothing of whose."""
+    rows = store.conn.execute(
+        "SELECT v.id, v.harm FROM current_vote v JOIN rater r ON r.id = v.rater"
+        f" WHERE {_RATERS} AND v.answer = ? AND v.turn = ?",
+        (HARM, answer, turn),
+    ).fetchall()
+    rows.sort(key=lambda row: digest([store.study_id, row[0]]))
+    return [HarmLabel.from_json(json.loads(harm)) for _vote, harm in rows]

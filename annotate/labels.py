@@ -1,0 +1,189 @@
+"""Harm labels of answers: saved, drafted, imported. Nothing here changes a stored label."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any
+
+from . import ballots, label_leases
+from .ballots import Receipt
+from .errors import AlreadyVoted, RatingError
+from .harm import HARM, AnswerLabel, HarmLabel
+from .label_leases import LabelScreen
+from .library import Added
+from .readers import Problem, Where
+from .records import Order, canonical_json, stable_id
+from .store import Store, now
+from .study import AssignmentSection
+
+
+def cast(
+    store: Store,
+    rater: str,
+    screen_id: str,
+    label: HarmLabel,
+    settings: AssignmentSection,
+    *,
+    client_key: str,
+    comment: str = "",
+    active_ms: int | None = None,
+) -> Receipt:
+    """Save a label, durably, before returning.
+
+    The same key again, or the same label from a second tab, is the same one.
+
+    Raises:
+        UnknownScreen: the screen is not this rater's.
+        AlreadyVoted: another label for this screen was saved first, and stands.
+        LeaseLost: the answer went to someone else.
+        StoreUnavailable: nothing was saved; trying again later is safe.
+    """
+    with store.write() as conn:
+        return record(
+            store,
+            conn,
+            rater,
+            screen_id,
+            label,
+            settings,
+            client_key=client_key,
+            comment=comment,
+            active_ms=active_ms,
+        )
+
+
+def record(
+    store: Store,
+    conn: sqlite3.Connection,
+    rater: str,
+    screen_id: str,
+    label: HarmLabel,
+    settings: AssignmentSection,
+    *,
+    client_key: str,
+    comment: str,
+    active_ms: int | None,
+) -> Receipt:
+    """:func:`cast` inside the caller's transaction: not saved before that commits."""
+    screen = label_leases.screen(conn, rater, screen_id)
+    harm = canonical_json(label.to_json())
+    seen = conn.execute(
+        "SELECT id, label_screen FROM vote WHERE client_key = ?", (client_key,)
+    ).fetchone()
+    if seen and seen[1] == screen_id:
+        return Receipt(seen[0], repeated=True)
+    if seen:
+        raise RatingError("this answer was sent for another question; reload the page")
+    last = _last(conn, screen)
+    if last and last[1] == "ok":
+        if last[2] == harm:
+            return Receipt(last[0], repeated=True)
+        raise AlreadyVoted(
+            "this answer was already labelled, perhaps in another tab;"
+            " that label stands, and Undo takes it back"
+        )
+    label_leases.hold(conn, screen, settings)
+    row = ballots.label_row(screen, last) | {
+        "client_key": client_key,
+        "status": "ok",
+        "harm": harm,
+        "active_ms": active_ms,
+    }
+    return Receipt(ballots.insert(store, conn, row, comment), repeated=False)
+
+
+def _last(conn: sqlite3.Connection, screen: LabelScreen) -> tuple[Any, ...] | None:
+    """(id, status, harm, revision) of a rater's newest label on a screen's answer and turn.
+
+    Whichever screen it came from: an answer is labelled once per rater.
+    """
+    row: tuple[Any, ...] | None = conn.execute(
+        "SELECT id, status, harm, revision FROM vote WHERE subject = 'answer' AND answer = ?"
+        " AND turn = ? AND dimension = ? AND rater = ? AND occurrence = 1 AND layer = ?"
+        " ORDER BY revision DESC LIMIT 1",
+        (screen.answer, screen.turn, HARM, screen.rater, screen.layer),
+    ).fetchone()
+    return row
+
+
+def save_draft(
+    store: Store, rater: str, screen_id: str, comment: str, label: dict[str, Any]
+) -> None:
+    """Keep an unfinished label, so that a reload or a new sign-in does not lose it.
+
+    Raises:
+        UnknownScreen: the screen is not this rater's.
+    """
+    with store.write() as conn:
+        label_leases.screen(conn, rater, screen_id)
+        conn.execute(
+            "INSERT INTO label_draft (screen, comment, label, updated_at) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (screen) DO UPDATE SET comment = excluded.comment,"
+            " label = excluded.label, updated_at = excluded.updated_at",
+            (screen_id, comment, canonical_json(label), now()),
+        )
+
+
+def draft(store: Store, screen_id: str) -> dict[str, Any]:
+    """The unfinished label of a screen: its comment and fields (empty when there is none)."""
+    row = store.conn.execute(
+        "SELECT comment, label FROM label_draft WHERE screen = ?", (screen_id,)
+    ).fetchone()
+    return {"comment": row[0], "label": json.loads(row[1])} if row else {"comment": "", "label": {}}
+
+
+def import_key(label: AnswerLabel) -> str:
+    """What makes an imported label the same one: rater, layer, question, model, turn."""
+    return stable_id(
+        "imported harm label",
+        label.layer,
+        label.source_id,
+        label.key.benchmark,
+        label.key.question_id,
+        label.model,
+        str(label.turn),
+    )
+
+
+def import_label(
+    store: Store, conn: sqlite3.Connection, label: AnswerLabel, answer_id: str, where: Where
+) -> Added | Problem:
+    """Store one person's label from a file, inside the caller's transaction."""
+    key, harm = import_key(label), canonical_json(label.label.to_json())
+    stored = conn.execute("SELECT harm FROM vote WHERE client_key = ?", (key,)).fetchone()
+    if stored:
+        if stored[0] == harm:
+            return Added.MERGED
+        return Problem(
+            where,
+            "severity",
+            f"{label.source_id} already has another label here ({_short(stored[0])});"
+            f" found {_short(harm)}, the first one stands",
+        )
+    rater = ballots.imported_rater(store, conn, label.source_id, label.rater_group, where)
+    if isinstance(rater, Problem):
+        return rater
+    row = {
+        "client_key": key,
+        "rater": rater,
+        "layer": label.layer,
+        "subject": "answer",
+        "answer": answer_id,
+        "turn": label.turn,
+        "dimension": HARM,
+        "occurrence": 1,
+        "revision": 1,
+        "status": "ok",
+        "harm": harm,
+        "order_shown": Order.UNKNOWN,
+        "purpose": label.purpose,
+        "inclusion_probability": label.inclusion_probability,
+    }
+    ballots.insert(store, conn, row, label.comment)
+    return Added.NEW
+
+
+def _short(harm: str) -> str:
+    label = json.loads(harm)
+    return f"{label['response_type']}, severity {label['severity']}"
