@@ -1,0 +1,154 @@
+"""The calibrated score in words and tables: what it is, what it rests on, what the judge gained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from judge.calibration.assembled import Calibration
+from judge.calibration.columns import Kind
+from judge.calibration.poststratified import Target
+from judge.reporting import cells
+from judge.reporting.document import Cell, Column, Facts, Part, Section, Table, Text, Weight
+from judge.stats.estimate import Estimate
+
+WHAT = {
+    Kind.HARM: "harm rate",
+    Kind.PAIRS: "win rate",
+    Kind.GRADES: "mean grade",
+}
+TARGETS = {
+    Target.SET: "of these very answers; only the draw of the labels is random",
+    Target.PROMPTS: "of a population of prompts that these stand for",
+    Target.ITEMS: "of a population of independent items",
+}
+
+
+def headline(values: Calibration) -> Text:
+    """The score beside the raw rate, or why there is none."""
+    what, first = WHAT[values.kind], values.scores[0]
+    if first.score.value is None:
+        return Text(f"Refused: there is no calibrated {what}. {_reasons(values)}", Weight.WARNING)
+    shown = _shown(values.kind)
+    raw = ""
+    if first.raw.value is not None:
+        raw = f" The judge alone says {shown(first.raw).text}{_percent(values)}."
+    return Text(
+        f"The calibrated {what} is {shown(first.score).text}{_percent(values)},"
+        f" {TARGETS[values.target]}, from {first.score.n} labels of people.{raw}",
+        Weight.KEY,
+    )
+
+
+def section(values: Calibration) -> Section:
+    """Scores, strata, changes, and what to be careful of."""
+    parts: list[Part] = [headline(values)]
+    if values.refusals:
+        parts.append(Facts(tuple(refusal.words() for refusal in values.refusals)))
+    parts += [_scores(values), _strata(values)]
+    if values.changes:
+        parts.append(_changes(values))
+    parts += [Text(one.words(), Weight.WARNING) for one in values.wrong_items if one.warns]
+    return Section("calibrated", f"Calibrated {WHAT[values.kind]}", tuple(parts))
+
+
+def _reasons(values: Calibration) -> str:
+    reasons = [refusal.words() for refusal in values.refusals]
+    return ". ".join(one[0].upper() + one[1:] for one in reasons[:2]) + "."
+
+
+def _percent(values: Calibration) -> str:
+    return "" if values.kind is Kind.GRADES else " %"
+
+
+def _shown(kind: Kind) -> Callable[[Estimate], Cell]:
+    return cells.grade if kind is Kind.GRADES else cells.share
+
+
+def _alone(kind: Kind) -> Callable[[Estimate], Cell]:
+    return cells.grade_alone if kind is Kind.GRADES else cells.share_alone
+
+
+def _scores(values: Calibration) -> Table:
+    shown, alone = _shown(values.kind), _alone(values.kind)
+    rows = []
+    for one in values.scores:
+        gained = one.companions.gained
+        rows.append(
+            (
+                cells.words(one.model or "all models"),
+                cells.count(one.score.n),
+                shown(one.score),
+                alone(one.raw),
+                shown(one.companions.people),
+                shown(one.companions.ppi_plus),
+                cells.words("" if gained is None else f"{100 * gained:+.0f} %"),
+            )
+        )
+    return Table(
+        "calibrated-scores",
+        f"Calibrated {WHAT[values.kind]}{' in percent' if _percent(values) else ''}, and beside it",
+        (
+            Column("model", words=True),
+            *map(Column, ("labels", "calibrated", "judge, raw", "people alone", "PPI++", "gained")),
+        ),
+        tuple(rows),
+        (
+            "Calibrated: people's labels weighted by model and verdict. People alone: the same"
+            " labels without the judge. Gained: how much narrower the calibrated interval is than"
+            " people alone; below 0 wider.",
+        ),
+    )
+
+
+def _strata(values: Calibration) -> Table:
+    alone = cells.coefficient_words
+    return Table(
+        "calibration-strata",
+        "What the score rests on: items and labels by model and verdict",
+        (
+            Column("model", words=True),
+            Column("verdict", words=True),
+            *map(Column, ("items", "drawn", "labelled", "mean label", "if unfilled are least",
+                          "if greatest")),
+        ),
+        tuple(
+            (
+                cells.words(row.model),
+                cells.words(row.verdict),
+                cells.count(row.size),
+                cells.count(row.drawn),
+                cells.count(row.labelled),
+                cells.words(cells.MISSING if row.mean is None else alone(row.mean)),
+                *(
+                    cells.words(alone(end) if row.drawn > row.labelled else "")
+                    for end in row.bounds()
+                ),
+            )
+            for row in values.strata
+        ),
+    )  # fmt: skip
+
+
+def _changes(values: Calibration) -> Table:
+    shown = _shown(values.kind)
+    return Table(
+        "calibrated-changes",
+        "Changes: both values, points and relative reduction",
+        (
+            Column("from", words=True),
+            Column("to", words=True),
+            *map(Column, ("before", "after", "drop, points", "relative reduction")),
+        ),
+        tuple(
+            (
+                cells.words(before),
+                cells.words(after),
+                shown(change.before),
+                shown(change.after),
+                cells.points(change.drop),
+                cells.share(change.relative),
+            )
+            for before, after, change in values.changes
+        ),
+        ("A relative reduction without both values says little; quote them together.",),
+    )
