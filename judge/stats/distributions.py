@@ -8,10 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from judge.stats.coefficients import FloatArray
-
 
 def t_quantile(probability: float, freedom: float) -> float:
     """What Student's t with so many degrees of freedom stays below with that probability."""
@@ -55,17 +51,17 @@ def binomial_at_most(count: int, n: int, probability: float) -> float:
     return float(bdtr(count, n, probability))
 
 
-def benjamini_yekutieli(p_values: Sequence[float]) -> FloatArray:
+def benjamini_yekutieli(p_values: Sequence[float]) -> list[float]:
     """P-values adjusted for the false discovery rate under any dependence, in the order given.
 
     Source: Y. Benjamini and D. Yekutieli, Annals of Statistics 29 (2001) 1165–1188,
     https://doi.org/10.1214/aos/1013699998
     """
-    found = np.asarray(p_values, dtype=np.float64)
-    n = len(found)
-    order = np.argsort(found, kind="stable")
-    ranks = np.arange(1, n + 1)
-    scaled = found[order] * n * (1 / ranks).sum() / ranks
-    adjusted = np.empty(n)
-    adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1)
+    n = len(p_values)
+    harmonic = sum(1 / rank for rank in range(1, n + 1))
+    order = sorted(range(n), key=lambda place: p_values[place], reverse=True)
+    adjusted, least = [0.0] * n, 1.0
+    for rank, place in zip(range(n, 0, -1), order, strict=True):
+        least = min(least, p_values[place] * n * harmonic / rank)
+        adjusted[place] = least
     return adjusted
