@@ -13,6 +13,7 @@ import click
 
 from annotate.errors import EvenhandError, UsageError
 from judge.commands.answer_group import answer
+from judge.commands.calibration_group import calibrate, gate, plan
 from judge.commands.judge_group import judge
 from judge.commands.opened import STUDY, Opened
 
@@ -163,8 +164,8 @@ def status(study: Path) -> None:
         click.echo(status_text(opened, _running_url(opened)), nl=False)
 
 
-main.add_command(answer)
-main.add_command(judge)
+for command in (answer, judge, plan, calibrate, gate):
+    main.add_command(command)
 
 
 @main.command()

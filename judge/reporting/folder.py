@@ -28,9 +28,24 @@ def report_files(
         document: the report.
         values: report.json.
         methods: methods.md.
+        figures: as for :func:`document_files`.
+    """
+    texts = {"report.json": values, "methods.md": methods}
+    written = {name: text.encode("utf-8", "replace") for name, text in texts.items()}
+    return document_files(document, figures) | written
+
+
+def document_files(
+    document: Document, figures: Mapping[str, bytes] | None = None
+) -> dict[str, bytes]:
+    """The page, the Markdown, tables and figures of any document; pure.
+
+    Args:
+        document: what they say.
         figures: drawn pictures by file name; those named `<picture id>.svg` also go into the
             page, and a picture without one is given there in words.
     """
+    figures = figures or {}
     drawn = {
         picture.id: figures[f"{picture.id}.svg"].decode("utf-8")
         for picture in document.pictures()
@@ -39,8 +54,6 @@ def report_files(
     texts = {
         "report.html": to_html(document, drawn),
         "report.md": to_markdown(document, drawn),
-        "report.json": values,
-        "methods.md": methods,
         **{f"tables/{name}": text for name, text in latex_files(document).items()},
         **{f"tables/{name}": text for name, text in csv_files(document).items()},
     }

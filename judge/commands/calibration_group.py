@@ -1,0 +1,240 @@
+"""`evenhand plan`, `calibrate` and `gate`: options in, one function called, words out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from annotate.errors import EvenhandError, UsageError
+from judge.commands.opened import STUDY, Opened
+
+if TYPE_CHECKING:
+    from judge.commands.calibrate_command import Asked
+    from judge.reporting.document import Document
+
+UNUSABLE = 3
+SCORES = click.Choice(["harm", "win-rate"])
+RUN = click.option("--run", required=True, metavar="RUN", help="The judge's run, by name or id.")
+SCORE = click.option("--score", type=SCORES, default="harm", show_default=True)
+DIMENSION = click.option("--dimension", default="overall", help="Of a win rate. Default: overall.")
+TARGET = click.option("--target", default="", metavar="MODEL", help="Whose win rate.")
+REFERENCE = click.option("--reference", default="", metavar="MODEL", help="Against which model.")
+SEED = click.option("--seed", type=click.IntRange(min=0), default=7, show_default=True)
+
+
+class Gate(click.Command):
+    """A command whose wrong use is 3: 2 says that a gate could not decide."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Parse; a mistyped option must not look like an open question."""
+        try:
+            return super().make_context(*args, **kwargs)
+        except click.UsageError as error:
+            error.show()
+            sys.exit(UNUSABLE)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run; no error of ours is a verdict."""
+        try:
+            return super().invoke(ctx)
+        except EvenhandError as error:
+            _unusable(str(error))
+        except click.UsageError as error:
+            _unusable(error.format_message())
+
+
+def _unusable(words: str) -> NoReturn:
+    click.secho(f"evenhand: {words}", err=True, fg="red" if sys.stderr.isatty() else None)
+    sys.exit(UNUSABLE)
+
+
+@click.command()
+@STUDY
+@RUN
+@SCORE
+@DIMENSION
+@TARGET
+@REFERENCE
+@click.option("--labels", type=click.IntRange(min=1), default=200, show_default=True)
+@click.option(
+    "--allocate",
+    type=click.Choice(["proportional", "equal", "neyman"]),
+    default="proportional",
+    show_default=True,
+    help="How labels are spread over model and verdict.",
+)
+@click.option(
+    "--use",
+    type=click.Choice(["calibrate", "tune", "test"]),
+    default="calibrate",
+    show_default=True,
+    help="What the labels are for; a question serves one use only.",
+)
+@SEED
+@click.option("--draw", is_flag=True, help="Draw the sample and put it into the raters' queue.")
+def plan(
+    study: Path,
+    run: str,
+    score: str,
+    dimension: str,
+    target: str,
+    reference: str,
+    labels: int,
+    allocate: str,
+    use: str,
+    seed: int,
+    draw: bool,
+) -> None:
+    """Say what labels would be worth, and with --draw draw the sample for the raters.
+
+    \b
+    Example: evenhand plan harm-study --run judge-7b --labels 200 --draw
+    """
+    from judge.calibration.planning import Allocation
+    from judge.commands.plan_command import plan_document, plan_labels
+    from judge.database.calibrations import Use
+    from judge.reporting.text_page import to_text
+
+    with Opened(study) as opened:
+        planned = plan_labels(
+            opened,
+            _asked(run, score, dimension, target, reference),
+            labels,
+            allocation=Allocation(allocate),
+            use=Use(use),
+            seed=seed,
+            drawn=draw,
+        )
+        title = f"{opened.settings.study.title}: label plan"
+        click.echo(to_text(plan_document(planned, title)), nl=False)
+
+
+@click.command()
+@STUDY
+@RUN
+@SCORE
+@DIMENSION
+@TARGET
+@REFERENCE
+@click.option("--plan", "plan_id", default="", metavar="ID", help="Default: this run's newest.")
+@click.option(
+    "--labels-are-random",
+    is_flag=True,
+    help="Labels without a plan are a random sample: you say so, and the artefact will.",
+)
+@click.option(
+    "--population",
+    type=click.Choice(["set", "prompts", "items"]),
+    default="set",
+    show_default=True,
+    help="What the score is of: these answers, or prompts (or items) like these.",
+)
+@click.option("--baseline", metavar="MODEL", help="Show each model's change from this one.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder; default: exports/STUDY-…")
+def calibrate(
+    study: Path,
+    run: str,
+    score: str,
+    dimension: str,
+    target: str,
+    reference: str,
+    plan_id: str,
+    labels_are_random: bool,
+    population: str,
+    baseline: str | None,
+    out: Path | None,
+) -> None:
+    """Turn a judge's raw rate into a score that people's labels stand behind.
+
+    Refuses (exit 3, and says why) rather than clip or guess; a refusal is kept too.
+
+    \b
+    Example: evenhand calibrate harm-study --run judge-7b --baseline model-v1
+    """
+    from dataclasses import replace
+
+    from judge.calibration.artefact import to_text as artefact_text
+    from judge.calibration.poststratified import Target
+    from judge.commands.calibrate_command import calibrate as make
+
+    with Opened(study) as opened:
+        asked = replace(
+            _asked(run, score, dimension, target, reference),
+            plan=plan_id,
+            random_labels=labels_are_random,
+            population=Target(population),
+            baseline=baseline,
+        )
+        made = make(opened, asked)
+        folder = out or Path("exports") / f"{study.resolve().name}-calibration"
+        files = {"calibration.json": artefact_text(made.artefact).encode()}
+        _published(made.document, files, folder, {"calibration": made.artefact["hash"]})
+        if made.refused:
+            sys.exit(UNUSABLE)
+
+
+@click.command(cls=Gate)
+@STUDY
+@click.option("--run", metavar="RUN", help="The judge's run on pairs, by name or id.")
+@click.option(
+    "--calibration",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Default: the study's newest.",
+)
+@click.option(
+    "--config", type=click.Path(path_type=Path), default=Path("gate.toml"), show_default=True
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder; default: exports/STUDY-gate.")
+@click.option("--template", is_flag=True, help="Print a gate.toml to fill in, and end.")
+def gate(
+    study: Path,
+    run: str | None,
+    calibration: Path | None,
+    config: Path,
+    out: Path | None,
+    template: bool,
+) -> None:
+    """May production trust this judge? Exit 0 yes, 1 no, 2 not decidable, 3 unusable.
+
+    \b
+    Example: evenhand gate harm-study --run judge-7b --config gate.toml
+    """
+    from judge.commands.gate_command import TEMPLATE, read_thresholds
+    from judge.commands.gate_command import gate as judge_it
+    from judge.reporting.topics.gate_card import document
+
+    if template:
+        click.echo(TEMPLATE, nl=False)
+        return
+    if not run:
+        raise UsageError("gate: no run named; expected --run RUN, a judge's run on pairs")
+    with Opened(study) as opened:
+        gated = judge_it(opened, run, read_thresholds(config), calibration)
+        folder = out or Path("exports") / f"{study.resolve().name}-gate"
+        inputs = {"calibration": gated.card.calibration, "thresholds": dict(gated.card.thresholds)}
+        _published(document(gated.card), {}, folder, inputs)
+        sys.exit(int(gated.verdict.exit))
+
+
+def _asked(run: str, score: str, dimension: str, target: str, reference: str) -> Asked:
+    from judge.commands.calibrate_command import WIN_RATE, Asked
+
+    if score == WIN_RATE and not (target and reference):
+        raise UsageError("--score win-rate: expected --target MODEL and --reference MODEL")
+    return Asked(run, score, dimension, target, reference)
+
+
+def _published(
+    document: Document, files: dict[str, bytes], folder: Path, inputs: dict[str, Any]
+) -> None:
+    """Print it, and write page, Markdown and tables into a folder."""
+    from judge.reporting.folder import document_files, write_folder
+    from judge.reporting.text_page import to_text
+
+    click.echo(to_text(document), nl=False)
+    written = write_folder(document_files(document) | files, inputs, folder)
+    click.echo(f"Wrote {len(written)} files into {folder}", err=True)
