@@ -27,6 +27,13 @@ def t_below(value: float, freedom: float) -> float:
     return float(stdtr(freedom, value))
 
 
+def normal_quantile(probability: float) -> float:
+    """What a standard normal stays below with that probability."""
+    from scipy.special import ndtri
+
+    return float(ndtri(probability))
+
+
 def normal_above(value: float) -> float:
     """The probability that a standard normal is above `value`."""
     from scipy.special import ndtr
