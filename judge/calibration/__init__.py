@@ -15,12 +15,13 @@ as values; an estimator that is given refused strata returns no value, and never
 
 | file | what |
 |---|---|
-| strata, columns, refusals, merging | verdicts and labels as strata; what is refused, and why |
+| strata, columns, binding, refusals, merging | verdicts and labels as strata; what is refused, and why |
 | poststratified, posterior, linearised | the default score: a finite set, or a population |
 | companions | people alone, PPI, PPI++ and the width gained |
 | rogan_gladen | for labels from another set only |
 | ratios, contrasts | relative reduction and drop; differences between models |
 | wrong_items | the right rate from the wrong items |
-| selective, selective_rates | verdicts kept only where the judge is sure |
-| active, stopping | labels chosen by their use; when to stop labelling |
+| selective | verdicts kept only where the judge is sure |
+| active | labels chosen by their use |
+| stopping, bets | may labelling stop? |
 """

@@ -79,6 +79,10 @@ class Strata:
     label_stratum: IntArray
     label_question: IntArray
     label_value: FloatArray
+    draw_stratum: IntArray
+    """Of every draw, labelled or not, in drawn order; as is `draw_value`."""
+    draw_value: FloatArray
+    """The label; nan where the draw got none."""
     refusals: tuple[Refusal, ...]
 
     @cached_property
@@ -127,6 +131,7 @@ class Strata:
         kept = np.array([row.model in models for row in self.rows])
         index = np.cumsum(kept) - 1
         items, labels = kept[self.item_stratum], kept[self.label_stratum]
+        draws = kept[self.draw_stratum]
         return Strata(
             self.kind,
             self.name,
@@ -136,6 +141,8 @@ class Strata:
             index[self.label_stratum[labels]],
             self.label_question[labels],
             self.label_value[labels],
+            index[self.draw_stratum[draws]],
+            self.draw_value[draws],
             tuple(r for r in self.refusals if r.model is None or r.model in models),
         )
 
@@ -173,6 +180,8 @@ def stratify(items: Items, labels: Labels) -> Strata:
         stratum[place[labelled]],
         question[place[labelled]],
         values[labelled],
+        stratum[place[drawn]],
+        values[drawn],
         (*refusals, *of_strata(rows)),
     )
 
