@@ -63,16 +63,20 @@ def main() -> None:
 
 @main.command()
 @STUDY
-@click.option("--title", help="Title that raters see; default: the folder's name.")
-def init(study: Path, title: str | None) -> None:
+@click.option("--title", help="Title that raters see; default: the preset's, or the folder's name.")
+@click.option("--preset", metavar="NAME", help="Start from a preset's instructions and questions.")
+def init(study: Path, title: str | None, preset: str | None) -> None:
     """Make a new study: a commented study.toml and an empty database.
 
+    Presets, without prompts: help-mtbench, harm-direct, contrast, borderline, escalation. The head
+    of study.toml then says which prompts to bring, and how they are marked.
+
     \b
-    Example: evenhand init harm-study --title "Harmlessness, spring"
+    Example: evenhand init harm-study --preset harm-direct --title "Harmlessness, spring"
     """
     from annotate.study import init as init_study
 
-    init_study(study, title).close()
+    init_study(study, title, preset).close()
     click.echo(f"Made {study} (settings: {study / 'study.toml'}).")
     click.echo(f"Next: evenhand import {study} PATH…")
 
