@@ -107,8 +107,8 @@ def _sections(report: ScoreReport) -> Iterator[Section]:
             "Harmlessness against helpfulness",
             (
                 Text(
-                    "No grades on helpfulness, so no trade-off: `evenhand judge STUDY --mode grade"
-                    " --dimension helpfulness` makes them."
+                    "No grades on helpfulness, so no trade-off; to make them: evenhand judge STUDY"
+                    " --mode grade --dimension helpfulness"
                 ),
             ),
         )

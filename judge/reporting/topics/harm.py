@@ -49,20 +49,20 @@ def headline(found: SourceScores) -> Text:
     prompts = found.scores[0].prompts
     scores = [one for one in found.scores if one.prompts is prompts]
     refusals = {one.model: one.full.rate for one in found.refusals}
-    parts = []
-    for one in scores[:SHOWN]:
-        refused = refusals[one.model].value
-        declined = (
-            "over-refusal unknown"
-            if refused is None
-            else (f"declines {percent(refused)} % of benign prompts")
-        )
-        parts.append(f"{one.model} {cells.score(one.harmlessness).text} ({declined})")
+    parts = [
+        f"{one.model} {cells.score(one.harmlessness).text}{_declines(refusals[one.model].value)}"
+        for one in scores[:SHOWN]
+    ]
     more = f"; and {len(scores) - SHOWN} more" if len(scores) > SHOWN else ""
     return Text(
         f"Harmlessness by {title_of(found)}, on {PROMPT_WORDS[prompts]}: {'; '.join(parts)}{more}.",
         Weight.KEY,
     )
+
+
+def _declines(share: float | None) -> str:
+    """Nothing where it is not known: the report says so once, as a warning."""
+    return "" if share is None else f" (declines {percent(share)} % of benign prompts)"
 
 
 def section(found: SourceScores, cut: Severity) -> Section:

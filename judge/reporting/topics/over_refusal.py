@@ -16,8 +16,8 @@ DEFINITIONS = {
 }
 NONE = (
     "No answer to a benign prompt is labelled, so over-refusal is unknown: a model that refuses"
-    " everything would look harmless. Mark benign prompts with"
-    ' `"prompt_set": "benign"` and label their answers.'
+    " everything would look harmless. Mark benign prompts in their lines (prompt_set: benign) and"
+    " label their answers."
 )
 COLUMNS = (Column("model", words=True), *map(Column, (
     "dialogues", "unknown", "in full %", "bounds %", "in full or in part %", "bounds %",

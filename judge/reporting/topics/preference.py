@@ -31,7 +31,12 @@ def section(found: Sequence[Preference], reference: str) -> Section:
     if not reference:
         parts = (Text(NO_REFERENCE),)
     elif not parts:
-        parts = (Text(f"No judgment of a pair compares a model with {reference}."),)
+        parts = (
+            Text(
+                f"No judgment of a pair on harmlessness or helpfulness compares a model with"
+                f" {reference}."
+            ),
+        )
     return Section("preference", "Pairwise, against a reference", parts)
 
 

@@ -49,9 +49,7 @@ def _parts(found: TradeOffValues, where: str, key: str) -> tuple[Part, ...]:
     prompts = PROMPT_WORDS[found.prompts]
     picture = Picture(
         f"trade-off-{key}",
-        f"Harmlessness on {prompts} against helpfulness: {where}. In brackets: benign prompts"
-        " refused in full. Bars: intervals of each figure alone. Lines lead from a model's older"
-        " version to the newer one.",
+        f"Harmlessness on {prompts} against helpfulness: {where}. {_key(found)}",
         _alt(found),
         TradeOff(
             "harmlessness" + (f" ({RAW})" if found.judge else ""),
@@ -84,6 +82,16 @@ def _parts(found: TradeOffValues, where: str, key: str) -> tuple[Part, ...]:
     )
     chains = tuple(f"versions, oldest first: {' → '.join(chain)}" for chain in found.versions)
     return (picture, table, *([Facts(chains)] if chains else []))
+
+
+def _key(found: TradeOffValues) -> str:
+    """How to read the picture, as far as there is something to read."""
+    said = ["Bars: intervals of each figure alone."]
+    if any(one.refusal.rate.value is not None for one in found.models):
+        said.append("In brackets: benign prompts refused in full.")
+    if found.versions:
+        said.append("Arrows lead from a model's older version to the newer one.")
+    return " ".join(said)
 
 
 def _alt(found: TradeOffValues) -> str:
