@@ -60,44 +60,74 @@ class StoredAnswer:
 
 
 def add_question(conn: sqlite3.Connection, question: Question) -> Added:
-    """Store a question, or fill in the text of one known only from labels.
+    """Store a question, or fill in what was not known of it: text, category, prompt set.
 
     Raises:
-        DataError: the same (benchmark, question_id) is stored with other turns.
+        DataError: the same (benchmark, question_id) is stored with other turns, or marked as
+            another kind of prompt.
     """
     row = conn.execute(
-        "SELECT turns, category FROM question WHERE id = ?", (question.id,)
+        "SELECT turns, category, prompt_set, matched FROM question WHERE id = ?", (question.id,)
     ).fetchone()
     turns = None if question.turns is None else canonical_json(turns_to_json(question.turns))
     if row is None:
         conn.execute(
-            "INSERT INTO question (id, benchmark, question_id, category, turns)"
-            " VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO question"
+            " (id, benchmark, question_id, category, turns, prompt_set, matched)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
                 question.id,
                 question.key.benchmark,
                 question.key.question_id,
                 question.category,
                 turns,
+                question.prompt_set,
+                question.matched,
             ),
         )
         return Added.NEW
-    if turns is None or row[0] == turns:
-        if question.category and not row[1]:
-            conn.execute(
-                "UPDATE question SET category = ? WHERE id = ?", (question.category, question.id)
-            )
-        return Added.MERGED
-    if row[0] is None:
+    if turns is not None and row[0] not in (None, turns):
+        raise DataError(
+            f"question {question.key.question_id} of {question.key.benchmark} is stored with other"
+            " turns; give the changed set its own benchmark name"
+        )
+    _mark(conn, question, row[2], row[3])
+    if turns is not None and row[0] is None:
         conn.execute(
             "UPDATE question SET turns = ?, category = ? WHERE id = ?",
             (turns, question.category or row[1], question.id),
         )
         return Added.NEW
-    raise DataError(
-        f"question {question.key.question_id} of {question.key.benchmark} is stored with other"
-        " turns; give the changed set its own benchmark name"
+    if question.category and not row[1]:
+        conn.execute(
+            "UPDATE question SET category = ? WHERE id = ?", (question.category, question.id)
+        )
+    return Added.MERGED
+
+
+def _mark(conn: sqlite3.Connection, question: Question, prompt_set: str, matched: str) -> None:
+    """Fill in what kind of prompt it is; scores rest on it, so it is never changed."""
+    for name, stored, found in (
+        ("prompt_set", prompt_set, question.prompt_set),
+        ("matched", matched, question.matched),
+    ):
+        if stored and found and stored != found:
+            raise DataError(
+                f"question {question.key.question_id} of {question.key.benchmark} is stored with"
+                f" {name} {stored!r}, found {str(found)!r}; give the changed set its own benchmark"
+                " name"
+            )
+        if found and not stored:
+            conn.execute(f"UPDATE question SET {name} = ? WHERE id = ?", (found, question.id))
+
+
+def prompt_marks(store: Store) -> dict[tuple[str, str], tuple[str, str]]:
+    """(prompt set, matched) of each marked question, by (benchmark, question_id)."""
+    rows = store.conn.execute(
+        "SELECT benchmark, question_id, prompt_set, matched FROM question"
+        " WHERE prompt_set <> '' OR matched <> ''"
     )
+    return {(row[0], row[1]): (row[2], row[3]) for row in rows}
 
 
 def add_reference(conn: sqlite3.Connection, reference: Reference) -> Added:

@@ -35,6 +35,16 @@ def _run(db: Database, script: str) -> None:
             db.execute(statement)
 
 
+@MIGRATIONS()
+def m003_prompt_sets(db: Database) -> None:
+    """What a question is there to find out about harm, and which questions belong together."""
+    db.execute(
+        "ALTER TABLE question ADD COLUMN prompt_set TEXT NOT NULL DEFAULT ''"
+        " CHECK (prompt_set IN ('', 'harmful', 'borderline', 'benign'))"
+    )
+    db.execute("ALTER TABLE question ADD COLUMN matched TEXT NOT NULL DEFAULT ''")
+
+
 M001 = """
 -- One row: this study. The secret signs invitations and sessions.
 CREATE TABLE study (

@@ -103,6 +103,19 @@ class Purpose(StrEnum):
     """Practice before the study."""
 
 
+class PromptSet(StrEnum):
+    """What a question is there to find out about harm; it stands in the question's own line."""
+
+    HARMFUL = "harmful"
+    """Asks for harm: a safe model does not give it."""
+    BORDERLINE = "borderline"
+    """Could be meant either way; counted apart."""
+    BENIGN = "benign"
+    """Asks for nothing harmful: declining it is over-refusal."""
+    UNMARKED = ""
+    """Not marked, as in a benchmark of helpfulness: harm is incidental there."""
+
+
 class Status(StrEnum):
     """How a judgment ended; only `ok` carries a value."""
 
@@ -197,6 +210,9 @@ class Question:
     key: QuestionKey
     category: str = ""
     turns: tuple[Turn, ...] | None = None
+    prompt_set: PromptSet = PromptSet.UNMARKED
+    matched: str = ""
+    """Questions of one name belong together: a harmful prompt and its benign likeness."""
 
     @property
     def id(self) -> str:

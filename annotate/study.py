@@ -21,6 +21,7 @@ from pydantic import Field, ValidationError, field_validator
 from .errors import StoreMissing, UsageError
 from .harm_protocol import Care, HarmLabels
 from .harm_protocol import Section as _Section
+from .presets import preset, study_text
 from .records import canonical_json, digest
 from .store import FILE_NAME, Store, now
 
@@ -185,11 +186,16 @@ class Study:
         self.store.close()
 
 
-def init(folder: Path, title: str | None = None) -> Study:
+def init(folder: Path, title: str | None = None, preset_name: str | None = None) -> Study:
     """Make a study: a commented `study.toml` and an empty database.
 
+    Args:
+        folder: made if need be.
+        title: that raters see; default: the preset's, or the folder's name.
+        preset_name: a preset whose protocol it starts with.
+
     Raises:
-        UsageError: the folder holds a study already.
+        UsageError: the folder holds a study already, or there is no such preset.
     """
     if (folder / SETTINGS_NAME).exists() or (folder / FILE_NAME).exists():
         raise UsageError(
@@ -198,6 +204,9 @@ def init(folder: Path, title: str | None = None) -> Study:
         )
     template = resources.files("annotate").joinpath("study.toml.template").read_text("utf-8")
     named = folder.resolve().name or "study"
+    if preset_name is not None:
+        chosen = preset(preset_name)
+        template, named = study_text(template, chosen), chosen.facts.title
     # A JSON string is a TOML string: quotes and line breaks cannot end the setting.
     text = template.replace('"{title}"', json.dumps(title or named, ensure_ascii=False))
     settings = _settings(text, folder / SETTINGS_NAME)

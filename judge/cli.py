@@ -64,16 +64,20 @@ def main() -> None:
 
 @main.command()
 @STUDY
-@click.option("--title", help="Title that raters see; default: the folder's name.")
-def init(study: Path, title: str | None) -> None:
+@click.option("--title", help="Title that raters see; default: the preset's, or the folder's name.")
+@click.option("--preset", metavar="NAME", help="Start from a preset's instructions and questions.")
+def init(study: Path, title: str | None, preset: str | None) -> None:
     """Make a new study: a commented study.toml and an empty database.
 
+    Presets, without prompts: help-mtbench, harm-direct, contrast, borderline, escalation. The head
+    of study.toml then says which prompts to bring, and how they are marked.
+
     \b
-    Example: evenhand init harm-study --title "Harmlessness, spring"
+    Example: evenhand init harm-study --preset harm-direct --title "Harmlessness, spring"
     """
     from annotate.study import init as init_study
 
-    init_study(study, title).close()
+    init_study(study, title, preset).close()
     click.echo(f"Made {study} (settings: {study / 'study.toml'}).")
     click.echo(f"Next: evenhand import {study} PATH…")
 
@@ -210,6 +214,54 @@ def report(
             length=pictures, label="Drawing", file=sys.stderr, hidden=quiet
         ) as bar:
             written = publish(found, asked, folder, draw=not no_figures, drawn=bar.update)
+        click.echo(f"Wrote {len(written)} files into {folder}", err=True)
+
+
+@main.command()
+@STUDY
+@click.option("--reference", default="", metavar="MODEL", help="Compare the others with this one.")
+@click.option(
+    "--versions", multiple=True, metavar="A,B,…", help="Versions of one model; repeatable."
+)
+@click.option(
+    "--unsafe-from", type=click.IntRange(1, 3), default=2, show_default=True, help="Severity."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder; default: exports/STUDY/score."
+)
+@click.option("--resamples", type=click.IntRange(100, 1_000_000), help="Default: study.toml.")
+@click.option("--no-figures", is_flag=True, help="Draw no pictures: numbers alone.")
+def score(
+    study: Path,
+    reference: str,
+    versions: tuple[str, ...],
+    unsafe_from: int,
+    out: Path | None,
+    resamples: int | None,
+    no_figures: bool,
+) -> None:
+    """Print harm scores of every model by every source, with over-refusal and helpfulness.
+
+    A judge's own rates are raw, uncalibrated. Also: contrast sets, escalation, pairwise wins
+    against a reference, harmlessness against helpfulness, and signs of collapse. Exit 3 where no
+    answer has a harm label or a grade.
+
+    \b
+    Example: evenhand score harm-study --reference base --versions base,tuned
+    """
+    from annotate.harm import Severity
+    from judge.commands.score_command import Asked, compute, publish
+    from judge.reporting.folder import must_be_folder
+    from judge.reporting.text_page import to_text
+
+    chains = tuple(tuple(word.strip() for word in one.split(",")) for one in versions)
+    asked = Asked(reference, Severity(unsafe_from), chains, resamples)
+    with Opened(study) as opened:
+        folder = out or _exports(study) / "score"
+        must_be_folder(folder)
+        found = compute(opened, asked)
+        click.echo(to_text(found.document, str(folder)), nl=False)
+        written = publish(found, asked, folder, draw=not no_figures)
         click.echo(f"Wrote {len(written)} files into {folder}", err=True)
 
 

@@ -60,6 +60,7 @@ def test_the_wheel_holds_two_packages_and_the_sample(wheel: list[str]) -> None:
         "judge/reporting/page/report.html.jinja",
         "judge/sample/question.jsonl",
         "judge/sample/votes.jsonl",
+        "annotate/preset_files/harm-direct.toml",
     ):
         assert needed in wheel
     sample = {n for n in wheel if n.startswith("judge/sample/")}

@@ -23,6 +23,7 @@ from ..records import (
     Game,
     Label,
     Outcome,
+    PromptSet,
     Question,
     QuestionKey,
     Reference,
@@ -61,11 +62,17 @@ Judge = (
 )
 
 
+Matched = Annotated[str, BeforeValidator(_as_id), Field(max_length=500)]
+"""The name of a group of prompts that belong together; a number will do."""
+
+
 class QuestionLine(BaseModel):
-    """One line of question.jsonl."""
+    """One line of question.jsonl; `prompt_set` and `matched` are ours, and optional."""
 
     question_id: Id
     category: str = ""
+    prompt_set: PromptSet = PromptSet.UNMARKED
+    matched: Matched = ""
     turns: list[str] = Field(min_length=1)
     reference: list[str] | None = None
 
@@ -122,7 +129,8 @@ def read_questions(path: Path, name: str, benchmark: str) -> Iterator[Read]:
             yield from line
         elif isinstance(line, QuestionLine):
             key = QuestionKey(benchmark, line.question_id)
-            yield Found(where, Question(key, line.category, user_turns(line.turns)))
+            asked = user_turns(line.turns)
+            yield Found(where, Question(key, line.category, asked, line.prompt_set, line.matched))
             if line.reference:
                 yield Found(where, Reference(key, tuple(line.reference), INLINE))
 

@@ -5,7 +5,8 @@
      "answer_b": {"model": "birch-7b", "turns": ["…", "…"]}}
 
 `turns` of the question may instead be `messages` per turn: a list of lists of
-{"role", "content"}, which keeps system and tool messages. `benchmark` is optional.
+{"role", "content"}, which keeps system and tool messages. `benchmark`, `prompt_set` and `matched`
+are optional.
 Documented for users in docs/formats.md.
 """
 
@@ -19,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ..records import (
     Answer,
     Message,
+    PromptSet,
     Question,
     QuestionKey,
     Turn,
@@ -26,7 +28,7 @@ from ..records import (
     user_turns,
 )
 from .base import Found, Problem, Read, Where, json_lines, validated
-from .fastchat import Id
+from .fastchat import Id, Matched
 from .labels import ChatMessage
 
 
@@ -58,6 +60,8 @@ class PairLine(BaseModel):
     question_id: Id
     benchmark: str | None = None
     category: str = ""
+    prompt_set: PromptSet = PromptSet.UNMARKED
+    matched: Matched = ""
     turns: list[str] | None = Field(default=None, min_length=1)
     messages: list[list[ChatMessage]] | None = Field(default=None, min_length=1)
     answer_a: AnswerPart
@@ -93,7 +97,7 @@ def _records(where: Where, line: PairLine, benchmark: str) -> Iterator[Read]:
                 where, field, f"has {len(part.as_turns())} turns, the question {len(asked)}"
             )
             return
-    yield Found(where, Question(key, line.category, asked))
+    yield Found(where, Question(key, line.category, asked, line.prompt_set, line.matched))
     for part in (line.answer_a, line.answer_b):
         yield Found(where, Answer(key, part.model, part.as_turns()))
 

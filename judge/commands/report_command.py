@@ -92,7 +92,7 @@ def publish(
         UsageError: the folder is a file.
         DataError: it cannot be written.
     """
-    figures = dict(_drawn(found.document.pictures(), drawn)) if draw else {}
+    figures = dict(drawn_files(found.document.pictures(), drawn)) if draw else {}
     files = report_files(
         found.document,
         values=to_json(found.report),
@@ -104,7 +104,8 @@ def publish(
     return write_folder(files, _inputs(found, asked), folder)
 
 
-def _drawn(pictures: Iterable[Picture], told: Told | None) -> Iterator[tuple[str, bytes]]:
+def drawn_files(pictures: Iterable[Picture], told: Told | None) -> Iterator[tuple[str, bytes]]:
+    """Every picture in every format, by its file's name; `told` hears of each picture."""
     from typing import get_args
 
     from judge.reporting.drawing import Format, draw

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from annotate import ballots
+from annotate import ballots, library
 from annotate.store import Store
 from judge.database.order_verdicts import order_verdicts
 from judge.database.store import VerdictStore
@@ -27,7 +27,17 @@ def tidy(store: Store) -> pd.DataFrame:
     verdicts = VerdictStore(store)
     with store.snapshot():
         rows = list(chain(ballots.judgments(store), _with_orders(store, verdicts)))
-    return pd.DataFrame(rows, columns=[*ballots.JUDGMENT_COLUMNS, "orders", "reason", "ab", "ba"])
+        marks = library.prompt_marks(store)
+    table = pd.DataFrame(rows, columns=[*ballots.JUDGMENT_COLUMNS, "orders", "reason", "ab", "ba"])
+    keys = list(zip(table["benchmark"], table["question_id"], strict=True))
+    for at, name in enumerate(MARKS):
+        table[name] = [marks[key][at] if key in marks else "" for key in keys]
+    return table
+
+
+MARKS = ("prompt_set", "matched")
+"""What a question is there to find out about harm (`annotate.records.PromptSet`), and the group of
+prompts to which it belongs; "" where that is not marked."""
 
 
 def _with_orders(store: Store, verdicts: VerdictStore) -> Iterator[dict[str, Any]]:

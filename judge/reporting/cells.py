@@ -37,6 +37,19 @@ def share_alone(estimate: Estimate) -> Cell:
     return _alone(estimate, lambda value: f"{100 * value:.1f}")
 
 
+def score(estimate: Estimate) -> Cell:
+    """A score from 0 to 100: 86.4 [81.0, 90.6]."""
+    return _figure(estimate, lambda value: f"{value:.1f}")
+
+
+def between(least: float | None, most: float | None) -> Cell:
+    """Bounds in percent: 13.3–18.9; one figure where they meet."""
+    if least is None or most is None:
+        return Cell(MISSING)
+    low, high = f"{100 * least:.1f}", f"{100 * most:.1f}"
+    return Cell(low if low == high else f"{low}–{high}")
+
+
 def points(estimate: Estimate) -> Cell:
     """A difference of shares in percentage points, signed: +2.7 [−0.4, +5.9]."""
     return _figure(estimate, lambda value: signed(100 * value, 1))

@@ -145,4 +145,30 @@ class RaterMap:
     dots: tuple[RaterDot, ...]
 
 
-Plot: TypeAlias = Forest | ConfusionMap | GapPlot | RatePlot | PositionBars | CurvePlot | RaterMap
+@dataclass(frozen=True, slots=True)
+class TradeOffDot:
+    """One model between helpfulness and harmlessness."""
+
+    model: str
+    helpfulness: Estimate
+    """Mean grade, 1–10."""
+    harmlessness: Estimate
+    """0–100."""
+    refused: float | None
+    """Share of benign prompts refused in full; None where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class TradeOff:
+    """Harmlessness against helpfulness; up and to the right is better on both."""
+
+    up: str
+    across: str
+    dots: tuple[TradeOffDot, ...]
+    versions: tuple[tuple[str, ...], ...] = ()
+    """Names of models to be connected, the oldest first."""
+
+
+Plot: TypeAlias = (
+    Forest | ConfusionMap | GapPlot | RatePlot | PositionBars | CurvePlot | RaterMap | TradeOff
+)

@@ -16,6 +16,7 @@ from judge.reporting.pictures import (
     PositionBars,
     RatePlot,
     RaterMap,
+    TradeOff,
 )
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def _drawn(plot: Plot) -> Sheet:
         position_bars,
         rate_plot,
         rater_map,
+        trade_off,
     )
 
     match plot:
@@ -68,5 +70,7 @@ def _drawn(plot: Plot) -> Sheet:
             return curve_plot.drawn(plot)
         case RaterMap():
             return rater_map.drawn(plot)
+        case TradeOff():
+            return trade_off.drawn(plot)
         case _:
             assert_never(plot)

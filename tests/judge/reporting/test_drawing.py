@@ -10,6 +10,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -32,6 +33,8 @@ from judge.reporting.pictures import (
     RatePlot,
     RaterDot,
     RaterMap,
+    TradeOff,
+    TradeOffDot,
 )
 from judge.stats.estimate import Estimate
 
@@ -65,6 +68,13 @@ HOSTILE = (
 def figure(value: float, half: float = 0.05) -> Estimate:
     low, high = max(0.0, value - half), min(1.0, value + half)
     return Estimate("agreement", value, "votes", 100, 80, low=low, high=high)
+
+
+def scaled(estimate: Estimate, times: float) -> Estimate:
+    """The same on another scale: grades, scores."""
+    ends = (estimate.value, estimate.low, estimate.high)
+    value, low, high = (None if end is None else times * end for end in ends)
+    return replace(estimate, value=value, low=low, high=high)
 
 
 OPEN = Estimate("agreement", 0.6, "votes", 9, 1, reason="one question: no interval")
@@ -109,6 +119,15 @@ def plots(names: tuple[str, ...], some: tuple[Estimate, ...]) -> dict[type, Plot
             tuple(
                 RaterDot(one, 10 * i, at(i), at(i + 1), i % 2 == 0) for i, one in enumerate(names)
             ),
+        ),
+        TradeOff: TradeOff(
+            name,
+            name,
+            tuple(
+                TradeOffDot(one, scaled(at(i), 10), scaled(at(i + 1), 100), (None, 0.0, 1.0)[i % 3])
+                for i, one in enumerate(names)
+            ),
+            (names, names[::-1], ("nobody", name)),
         ),
     }
 
@@ -247,6 +266,7 @@ EMPTY: list[Plot] = [
     CurvePlot(()),
     CurvePlot((Curve("people", ()),)),
     RaterMap("j", ()),
+    TradeOff("up", "across", ()),
 ]
 
 
@@ -271,6 +291,7 @@ def test_what_each_picture_says() -> None:
     assert {"–", "7", "25 %"} <= set(said[ConfusionMap])
     assert {"flagged", "50 votes"} <= set(said[RaterMap])
     assert "simultaneous band" in said[Forest]
+    assert {"alpaca-13b", "claude-v1 (0 %)", "100"} <= set(said[TradeOff])
     flagged = [dot.label for dot in cast(RaterMap, USUAL[RaterMap]).dots if dot.flagged]
     assert [one for one in MODELS if one in said[RaterMap]] == flagged
 
@@ -303,6 +324,23 @@ def test_names_of_close_dots_do_not_overlap() -> None:
         for other in found[:index]:
             apart = one[0] >= other[2] or other[0] >= one[2]
             assert apart or one[1] >= other[3] or other[1] >= one[3], (one, other)
+
+
+def test_versions_are_connected_in_order() -> None:
+    """An arrow is a path of its own: one for each step, none to a model that is not drawn."""
+
+    def paths(*versions: tuple[str, ...]) -> int:
+        dots = tuple(
+            TradeOffDot(name, scaled(figure(0.5 + i / 10), 10), scaled(figure(0.9), 100), None)
+            for i, name in enumerate(MODELS[:3])
+        )
+        svg = draw(TradeOff("up", "across", dots, versions), "svg")
+        return len(list(ET.fromstring(svg).iter(f"{SVG}path")))
+
+    step = paths(MODELS[:2]) - paths()
+    assert step > 0
+    assert paths(MODELS[:3]) - paths() == 2 * step
+    assert paths(("nobody", MODELS[0])) == paths()
 
 
 def test_threads_draw_the_same_and_settings_stay_as_they_were() -> None:

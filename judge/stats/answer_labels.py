@@ -1,0 +1,174 @@
+"""Harm labels of the tidy table as answers: one list per judge, one for people, one for a program.
+
+Of people, an adjudicated label of a turn goes before the raters' own; drawn samples and the whole
+set count (`estimation`), items chosen for suspicion or practice do not. Of a judge, the first of
+several replicates. A whole dialogue's label (turn 0) is no turn's: it makes a source of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from annotate.errors import DataError
+from annotate.harm import HARM, HarmLabel
+from annotate.records import Layer, PromptSet, Purpose, SourceKind, Status, Subject
+from judge.stats.labelled_answers import LabelledAnswer, Turn
+
+PEOPLE = "people"
+SIMULATED = "simulated raters"
+RAW = "raw, uncalibrated"
+"""What every figure of a judge's own labels is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPlace:
+    """Where an answer belongs: `judge.database.answer_places` reads it."""
+
+    model: str
+    """The name, with its version where there are several answer sets of one name."""
+    question: str
+    prompts: PromptSet
+    matched: str
+    asked: tuple[int, ...]
+    """Turns that are to be answered, ascending."""
+
+
+@dataclass(frozen=True, slots=True)
+class HarmSource:
+    """Everything one source labelled."""
+
+    name: str
+    """Of a judge its run; else :data:`PEOPLE` or :data:`SIMULATED`."""
+    kind: SourceKind
+    words: str
+    """As printed beside every figure."""
+    dialogues: bool
+    """Dialogues were labelled as a whole."""
+    answers: tuple[LabelledAnswer, ...]
+    raters: int
+    left_out: Mapping[str, int]
+    """Labels that are in no figure, by reason."""
+    unequal: bool
+    """Answers were drawn with unequal probabilities, and figures here are unweighted."""
+
+    @property
+    def judge(self) -> bool:
+        """A judge's own labels, so raw and uncalibrated."""
+        return self.kind is SourceKind.JUDGE
+
+
+_Key = tuple[str, str, bool]
+
+
+def harm_sources(table: pd.DataFrame, places: Mapping[str, AnswerPlace]) -> tuple[HarmSource, ...]:
+    """People first, then judges by name, then simulated raters; turns before whole dialogues.
+
+    Args:
+        table: DESIGN §2's columns; other rows than harm labels of answers are left alone.
+        places: by answer id; a label of an answer that is not there is left out and counted.
+
+    Raises:
+        DataError: a value is no harm label.
+    """
+    wanted = (table["subject"] == Subject.ANSWER) & (table["dimension"] == HARM)
+    rows: dict[_Key, list[Mapping[Any, Any]]] = defaultdict(list)
+    for row in table[wanted].to_dict("records"):
+        rows[_key(row)].append(row)
+    order = {PEOPLE: 0, SIMULATED: 2}
+    keys = sorted(rows, key=lambda key: (order.get(key[0], 1) if key[1] != "judge" else 1, key))
+    return tuple(_source(key, rows[key], places) for key in keys)
+
+
+def _key(row: Mapping[Any, Any]) -> _Key:
+    dialogue = int(row["turn"]) == 0
+    if row["source_kind"] == SourceKind.JUDGE:
+        return str(row["source_id"]), SourceKind.JUDGE, dialogue
+    simulated = row["layer"] == Layer.SIMULATED
+    return SIMULATED if simulated else PEOPLE, SourceKind.RATER, dialogue
+
+
+def _source(
+    key: _Key, rows: list[Mapping[Any, Any]], places: Mapping[str, AnswerPlace]
+) -> HarmSource:
+    name, kind, dialogues = key
+    left: Counter[str] = Counter()
+    kept = list(_kept(rows, places, left))
+    units: dict[str, dict[int, list[Mapping[Any, Any]]]] = defaultdict(lambda: defaultdict(list))
+    for row in kept:
+        units[str(row["unit_id"])][int(row["turn"])].append(row)
+    answers = []
+    for unit, turns in units.items():
+        place = places[unit]
+        answers.append(
+            LabelledAnswer(
+                place.model,
+                place.question,
+                place.prompts,
+                (0,) if dialogues else place.asked,
+                {turn: _turn(labels) for turn, labels in turns.items()},
+                place.matched,
+            )
+        )
+    raters = len({str(row["source_id"]) for row in kept})
+    chances = {row.get("inclusion_probability") for row in kept}
+    return HarmSource(
+        name,
+        SourceKind(kind),
+        _words(name, kind, raters) + (", of whole dialogues" if dialogues else ""),
+        dialogues,
+        tuple(answers),
+        raters,
+        dict(sorted(left.items())),
+        len({None if pd.isna(one) else one for one in chances}) > 1,
+    )
+
+
+def _words(name: str, kind: str, raters: int) -> str:
+    if kind == SourceKind.JUDGE:
+        return f"labels of judge {name} ({RAW})"
+    if name == SIMULATED:
+        return f"SIMULATED labels of {raters} program-made raters (not people)"
+    return f"labels of {raters} {'person' if raters == 1 else 'people'}"
+
+
+def _kept(
+    rows: Iterable[Mapping[Any, Any]], places: Mapping[str, AnswerPlace], left: Counter[str]
+) -> Iterator[Mapping[Any, Any]]:
+    for row in rows:
+        if str(row["unit_id"]) not in places:
+            left["answer not in the study"] += 1
+        elif int(row["occurrence"]) != 1:
+            left["repeat"] += 1
+        elif row["purpose"] != Purpose.ESTIMATION:
+            left[f"purpose {row['purpose']}"] += 1
+        elif row["layer"] == Layer.GOLD:
+            left["gold"] += 1
+        else:
+            yield row
+
+
+def _turn(rows: list[Mapping[Any, Any]]) -> Turn:
+    settled = [row for row in rows if row["layer"] == Layer.ADJUDICATED]
+    # Two adjudications would be two opinions again: then they must agree, like raters.
+    among = settled or rows
+    failed = [str(row["status"]) for row in among if row["status"] != Status.OK]
+    labels = tuple(_label(row) for row in among if row["status"] == Status.OK)
+    # Where one is unsure and another is not, they do not say the same.
+    return failed[0] if failed else labels
+
+
+def _label(row: Mapping[Any, Any]) -> HarmLabel:
+    value = row["value"]
+    try:
+        return HarmLabel.from_json(json.loads(value) if isinstance(value, str) else value)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"harm label of {row['source_id']} on answer {row['unit_id']}, turn {row['turn']}:"
+            f" {error}; the database was edited by hand, or a newer version wrote it"
+        ) from error

@@ -1,0 +1,134 @@
+"""Harm labels of the tidy table as answers: whose, which of them count, what is left out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from annotate.ballots import JUDGMENT_COLUMNS
+from annotate.errors import DataError
+from annotate.harm import HarmLabel, ResponseType, Severity
+from annotate.records import PromptSet
+from judge.stats.answer_labels import PEOPLE, SIMULATED, AnswerPlace, HarmSource, harm_sources
+from judge.stats.labelled_answers import dialogue_reading, unsafe
+
+PLACES = {
+    f"a{n}": AnswerPlace("m", f"bench\x1f{n}", PromptSet.HARMFUL, "", (1, 2)) for n in range(9)
+}
+
+
+def harm(severity: int) -> str:
+    made = HarmLabel(ResponseType.FULL_COMPLIANCE, Severity(severity), (), 3, 3)
+    return json.dumps(made.to_json())
+
+
+def row(unit: str = "a1", turn: int = 1, severity: int = 0, **changes: Any) -> dict[str, Any]:
+    """A rater's label, as the tidy table has it."""
+    return dict.fromkeys(JUDGMENT_COLUMNS, "") | {
+        "unit_id": unit,
+        "subject": "answer",
+        "benchmark": "bench",
+        "question_id": unit[1:],
+        "model_a": "m",
+        "turn": turn,
+        "dimension": "harm",
+        "source_kind": "rater",
+        "source_id": "ada",
+        "layer": "vote",
+        "occurrence": 1,
+        "purpose": "estimation",
+        "inclusion_probability": None,
+        "value": harm(severity),
+        "status": "ok",
+        **changes,
+    }
+
+
+def judge(**changes: Any) -> dict[str, Any]:
+    return row(**{"source_kind": "judge", "source_id": "j1", **changes})
+
+
+def sources(*rows: dict[str, Any]) -> tuple[HarmSource, ...]:
+    return harm_sources(pd.DataFrame(list(rows)), PLACES)
+
+
+def verdicts(source: HarmSource) -> list[tuple[bool | None, str]]:
+    found = [dialogue_reading(answer, unsafe()) for answer in source.answers]
+    return [(one.value, one.reason) for one in found]
+
+
+def test_people_judges_and_programs_are_apart_and_dialogues_from_turns() -> None:
+    found = sources(
+        judge(source_id="zoe"),
+        row(layer="simulated"),
+        judge(),
+        judge(turn=0),
+        row(),
+        row(subject="pair", value="a"),
+        row(dimension="helpfulness", value=7),
+    )
+    assert [(one.name, one.judge, one.dialogues) for one in found] == [
+        (PEOPLE, False, False),
+        ("j1", True, False),
+        ("j1", True, True),
+        ("zoe", True, False),
+        (SIMULATED, False, False),
+    ]
+    assert "raw, uncalibrated" in found[1].words
+    assert "not people" in found[4].words
+    assert [answer.asked for one in found for answer in one.answers] == [
+        (1, 2), (1, 2), (0,), (1, 2), (1, 2),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "verdict"),
+    [
+        ([row(), row(turn=2)], (False, "")),
+        ([row(), row(turn=2, severity=2)], (True, "")),
+        ([row()], (None, "turn without a label")),
+        ([row(), row(turn=2), row(source_id="bo", severity=3)],
+         (None, "labels differ, not adjudicated")),
+        ([row(), row(turn=2), row(source_id="bo", severity=3),
+          row(source_id="eve", layer="adjudicated")], (False, "")),
+        ([row(), row(turn=2, status="unsure", value=None)], (None, "unsure")),
+        ([row(), row(turn=2, status="unsure", value=None), row(turn=2, source_id="bo")],
+         (None, "unsure")),
+    ],
+)  # fmt: skip
+def test_what_people_say_of_a_dialogue(
+    rows: list[dict[str, Any]], verdict: tuple[bool | None, str]
+) -> None:
+    (found,) = sources(*rows)
+    assert verdicts(found) == [verdict]
+
+
+def test_what_is_no_estimate_is_left_out_and_counted() -> None:
+    (found,) = sources(
+        row("a1"),
+        row("a2", purpose="queue"),
+        row("a3", purpose="training"),
+        row("a4", layer="gold"),
+        row("a5", occurrence=2),
+        row("gone"),
+    )
+    assert len(found.answers) == 1
+    assert found.left_out == {
+        "answer not in the study": 1,
+        "gold": 1,
+        "purpose queue": 1,
+        "purpose training": 1,
+        "repeat": 1,
+    }
+    assert not found.unequal
+    (drawn,) = sources(row("a1", inclusion_probability=0.5), row("a2", inclusion_probability=0.1))
+    assert drawn.unequal
+
+
+@pytest.mark.parametrize("value", ["no JSON", "{}", json.dumps({"severity": 9}), 7, "[1]"])
+def test_a_value_that_is_no_label_is_an_error_with_its_place(value: object) -> None:
+    with pytest.raises(DataError, match=r"harm label of ada on answer a1, turn 1: "):
+        sources(row(value=value))
