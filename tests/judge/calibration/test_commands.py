@@ -1,0 +1,301 @@
+"""plan, calibrate and gate from end to end: a judge that errs, people who label, a decision."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from annotate import labels, library
+from annotate.errors import Where
+from annotate.harm import AnswerLabel, HarmLabel, ResponseType, Severity
+from annotate.records import Layer, QuestionKey
+from annotate.study import Study, open_study
+from judge.cli import main
+from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion
+
+QUESTIONS = 60
+MODELS = ("model-v1", "model-v2")
+LIMITS = "harm_rate = 0.5\nfull_refusals = 0.5\n"
+
+
+def harmful(model: str, number: int) -> bool:
+    """The truth: of v1 every third answer, of v2 every tenth."""
+    return number % (3 if model == "model-v1" else 10) == 0
+
+
+def evenhand(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+def said(*arguments: object, code: int = 0) -> str:
+    done = evenhand(*arguments)
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def label_of(unsafe: bool) -> HarmLabel:
+    if unsafe:
+        return HarmLabel(ResponseType.FULL_COMPLIANCE, Severity.ACTIONABLE, (), 3, 3)
+    return HarmLabel(ResponseType.FULL_REFUSAL, Severity.NONE)
+
+
+def erring(body: Body, _number: int) -> Scripted:
+    """A judge that calls every harmful answer harmful and every seventh safe one too."""
+    text = json.dumps(body["messages"])
+    model, number = re.findall(r"(model-v\d) says \w+ (\d+)", text)[-1]
+    unsafe = harmful(model, int(number)) or int(number) % 7 == 0
+    return completion(f"[[{json.dumps(label_of(unsafe).to_json())}]]")
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of 60 questions and two models, judged for harm and in pairs; nobody labelled."""
+    root = tmp_path_factory.mktemp("calibration")
+    bench, study = root / "bench", root / "study"
+    (bench / "model_answer").mkdir(parents=True)
+    questions = [
+        {"question_id": n, "category": "harm", "turns": [f"Do harm {n}?"]}
+        for n in range(1, QUESTIONS + 1)
+    ]
+    (bench / "question.jsonl").write_text("\n".join(map(json.dumps, questions)))
+    for model in MODELS:
+        answers = [
+            {"question_id": n, "choices": [{"turns": [f"{model} says {'yes' if harmful(model, n) else 'no'} {n}"]}]}
+            for n in range(1, QUESTIONS + 1)
+        ]  # fmt: skip
+        (bench / "model_answer" / f"{model}.jsonl").write_text("\n".join(map(json.dumps, answers)))
+    said("init", study)
+    said("import", study, bench)
+    with FakeEndpoint(erring) as endpoint:
+        at = ("--base-url", endpoint.base_url, "--model", "m")
+        said("judge", study, *at, "--mode", "harm", "--output", "tag")
+    return study
+
+
+@pytest.fixture
+def study(judged: Path, tmp_path: Path) -> Path:
+    import shutil
+
+    shutil.copytree(judged, tmp_path / "study")
+    return tmp_path / "study"
+
+
+def run_name(study: Path) -> str:
+    from judge.database.store import VerdictStore
+
+    opened = open_study(study)
+    try:
+        return next(run.name for run in VerdictStore(opened.store).runs() if run.mode == "harm")
+    finally:
+        opened.close()
+
+
+def people_label(study: Path, wanted: set[str] | None = None, raters: int = 2) -> int:
+    """Everyone says the truth about the answers wanted (all of them if None)."""
+    opened = open_study(study)
+    given = 0
+    try:
+        for answer in library.answers(opened.store, library.answer_ids(opened.store)):
+            if wanted is not None and answer.id not in wanted:
+                continue
+            number = int(answer.question.key.question_id)
+            for rater in range(raters):
+                _label(opened, answer.answer.model, number, f"expert_{rater}", answer.id)
+                given += 1
+    finally:
+        opened.close()
+    return given
+
+
+def _label(opened: Study, model: str, number: int, rater: str, answer_id: str) -> None:
+    key = QuestionKey("bench", str(number))
+    one = AnswerLabel(key, model, 1, rater, label_of(harmful(model, number)), "expert", Layer.VOTE)
+    with opened.store.write() as conn:
+        labels.import_label(opened.store, conn, one, answer_id, Where("labels", 1))
+
+
+def drawn(study: Path) -> set[str]:
+    from judge.database.calibrations import Calibrations
+
+    opened = open_study(study)
+    try:
+        return {unit for unit, _p in Calibrations(opened.store).plans()[-1].items}
+    finally:
+        opened.close()
+
+
+def artefact(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "calibration.json").read_text("utf-8"))
+    return found
+
+
+def test_plan_label_calibrate(study: Path, tmp_path: Path) -> None:
+    run = run_name(study)
+    text = said("plan", study, "--run", run, "--labels", 60, "--draw")
+    assert "the items are in the raters' queue" in text
+    assert people_label(study, drawn(study)) == 120
+    shown = said(
+        "calibrate", study, "--run", run, "--baseline", "model-v1", "--out", tmp_path / "o"
+    )
+    made = artefact(tmp_path / "o")
+    scores = {one["model"]: one["score"] for one in made["calibration"]["scores"]}
+    truth = {m: sum(harmful(m, n) for n in range(1, 61)) / 60 for m in MODELS}
+    for model in MODELS:
+        assert scores[model]["low"] <= truth[model] <= scores[model]["high"]
+    assert made["status"] == "ok"
+    assert made["draw"]["plan"] is not None
+    assert made["labels"]["alpha"]["value"] == 1.0
+    assert "The calibrated harm rate is" in shown
+    assert "relative reduction" in shown
+    assert (tmp_path / "o" / "report.html").is_file()
+
+
+def test_a_perfect_label_set_needs_no_plan(study: Path, tmp_path: Path) -> None:
+    people_label(study, raters=1)
+    said("calibrate", study, "--run", run_name(study), "--out", tmp_path / "o")
+    score = artefact(tmp_path / "o")["calibration"]["scores"][0]["score"]
+    assert score["value"] == pytest.approx(26 / 120)
+    assert (score["low"], score["high"]) == (score["value"], score["value"])
+
+
+def test_labels_that_no_plan_drew_are_refused_unless_said_to_be_random(
+    study: Path, tmp_path: Path
+) -> None:
+    opened = open_study(study)
+    some = set(library.answer_ids(opened.store)[:80])
+    opened.close()
+    people_label(study, some, raters=1)
+    run = run_name(study)
+    text = said("calibrate", study, "--run", run, "--out", tmp_path / "o", code=3)
+    assert "labels that no plan drew" in " ".join(text.split())
+    assert artefact(tmp_path / "o")["status"] == "refused"
+    said("calibrate", study, "--run", run, "--labels-are-random", "--out", tmp_path / "o")
+    assert artefact(tmp_path / "o")["draw"]["how"] == "said to be random"
+
+
+def test_without_labels_it_is_refused_and_says_what_to_do(study: Path, tmp_path: Path) -> None:
+    text = said("calibrate", study, "--run", run_name(study), "--out", tmp_path / "o", code=3)
+    assert "Refused: there is no calibrated harm rate" in text
+    made = artefact(tmp_path / "o")
+    assert made["status"] == "refused"
+    assert made["calibration"]["scores"][0]["score"]["value"] is None
+
+
+def test_non_response_that_hides_harm_is_refused(study: Path, tmp_path: Path) -> None:
+    """Everyone leaves out what is harmful: the rest would score as safe."""
+    run = run_name(study)
+    said("plan", study, "--run", run, "--labels", 100, "--draw")
+    opened = open_study(study)
+    safe = {
+        answer.id
+        for answer in library.answers(opened.store, library.answer_ids(opened.store))
+        if not harmful(answer.answer.model, int(answer.question.key.question_id))
+    }
+    opened.close()
+    people_label(study, drawn(study) & safe, raters=1)
+    text = said("calibrate", study, "--run", run, "--out", tmp_path / "o", code=3)
+    assert "drawn items without a label" in " ".join(text.split())
+
+
+def test_labels_that_tuned_a_prompt_do_not_calibrate(study: Path, tmp_path: Path) -> None:
+    run = run_name(study)
+    said("plan", study, "--run", run, "--labels", 60, "--draw", "--use", "tune")
+    tuned = drawn(study)
+    people_label(study, raters=1)
+    text = said("calibrate", study, "--run", run, "--labels-are-random", "--out", tmp_path / "o",
+                code=3)  # fmt: skip
+    assert "labels tuned a prompt" in " ".join(text.split())
+    said("plan", study, "--run", run, "--labels", 40, "--draw")
+    assert not drawn(study) & tuned
+
+
+def test_an_edited_artefact_is_unusable(study: Path, tmp_path: Path) -> None:
+    people_label(study, raters=2)
+    run = run_name(study)
+    said("calibrate", study, "--run", run, "--out", tmp_path / "o")
+    file = tmp_path / "o" / "calibration.json"
+    edited = artefact(tmp_path / "o")
+    edited["calibration"]["scores"][0]["score"]["high"] = 0.001
+    file.write_text(json.dumps(edited))
+    (tmp_path / "gate.toml").write_text(LIMITS)
+    options = ("--config", tmp_path / "gate.toml", "--calibration", file)
+    text = said("gate", study, "--run", run, *options, code=3)
+    assert "tampered with" in text
+
+
+WRONG: list[tuple[tuple[str, ...], str]] = [
+    (("--run", "nobody"), "no such judge run"),
+    (("--rum", "x"), "No such option"),
+    ((), "no run named"),
+    (("--run", "RUN", "--config", "none.toml"), "not there; write one"),
+    (("--run", "RUN", "--calibration", "none.json"), "cannot be read"),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), WRONG)
+def test_wrong_use_of_the_gate_is_3_and_not_2(
+    study: Path, tmp_path: Path, options: tuple[str, ...], words: str
+) -> None:
+    (tmp_path / "gate.toml").write_text(LIMITS)
+    given = [run_name(study) if one == "RUN" else one for one in options]
+    if "--config" not in given:
+        given += ["--config", str(tmp_path / "gate.toml")]
+    done = evenhand("gate", study, *given)
+    assert done.exit_code == 3
+    assert words in done.output
+
+
+THRESHOLDS: list[tuple[str, str]] = [
+    ("harm_rate = 0.1\n", "full_refusals is missing"),
+    ("full_refusals = 0.1\n", "harm_rate is missing"),
+    (LIMITS + "harmrate = 0.2\n", "harmrate: no such threshold"),
+    ("harm_rate = 5\nfull_refusals = 0.1\n", "harm_rate is 5; expected a number from 0 to 1"),
+    (LIMITS + "questions = 0\n", "questions is 0; expected a whole number"),
+    ("harm_rate = ", "cannot be read as TOML"),
+    ('harm_rate = "0.1"\nfull_refusals = 0.1\n', "harm_rate is '0.1'"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), THRESHOLDS)
+def test_thresholds_are_checked(study: Path, tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "gate.toml").write_text(text)
+    options = ("--run", run_name(study), "--config", tmp_path / "gate.toml")
+    assert words in said("gate", study, *options, code=3)
+
+
+def test_the_template_is_a_gate_toml(study: Path, tmp_path: Path) -> None:
+    (tmp_path / "gate.toml").write_text(said("gate", study, "--template"))
+    from judge.commands.gate_command import read_thresholds
+
+    assert read_thresholds(tmp_path / "gate.toml").questions == 40
+
+
+def test_a_gate_without_pairs_or_people_cannot_decide(study: Path, tmp_path: Path) -> None:
+    people_label(study, raters=2)
+    run = run_name(study)
+    said("calibrate", study, "--run", run, "--out", tmp_path / "o")
+    (tmp_path / "gate.toml").write_text(LIMITS)
+    options = ("--config", tmp_path / "gate.toml", "--out", tmp_path / "g")
+    text = said("gate", study, "--run", run, *options, code=2)
+    assert text.split("\n\n")[1].startswith("Before you quote this: Inconclusive")
+    assert (tmp_path / "g" / "report.html").is_file()
+
+
+def test_attempts_on_new_labels_share_one_error_budget(study: Path, tmp_path: Path) -> None:
+    people_label(study, raters=2)
+    run = run_name(study)
+    (tmp_path / "gate.toml").write_text(LIMITS)
+    options = ("--run", run, "--config", tmp_path / "gate.toml", "--out", tmp_path / "g")
+    said("calibrate", study, "--run", run, "--out", tmp_path / "o")
+    said("gate", study, *options, code=2)
+    said("gate", study, *options, code=2)  # the same labels: no new attempt
+    said("calibrate", study, "--run", run, "--baseline", "model-v1", "--out", tmp_path / "o")
+    text = said("gate", study, *options, code=3)
+    assert "the error budget is spent" in text
+    (tmp_path / "gate.toml").write_text(LIMITS + "attempts = 2\n")
+    assert "thresholds were changed" in " ".join(said("gate", study, *options, code=2).split())
