@@ -40,6 +40,8 @@ WANTED = {"krippendorff": 100.0, "scikit-learn": 250.0}
 """How many times faster."""
 SECONDS = {80: 1.0, 20_000: 15.0}
 """By questions, for MANY votes."""
+MODELS = {80: 6, 20_000: 3}
+"""2,400 and 120,000 verdicts."""
 GIGABYTE = 1.0
 MEASURED = ("agreement", "kappa_symmetrised", "alpha")
 
@@ -80,7 +82,7 @@ def _beside_others() -> list[str]:
 
 
 def _many(questions: int) -> list[str]:
-    votes, verdicts = _selected(generated(MANY, questions))
+    votes, verdicts = _selected(generated(MANY, questions, MODELS[questions]))
     index = question_index(votes.rows["cluster"])
     times = [
         _seconds(lambda: _ours(judged_rows(votes, verdicts, "S1", index), len(index)))
@@ -152,7 +154,7 @@ def _report(questions: int) -> tuple[float, float]:
 
 
 def _measured_report(questions: int) -> None:
-    table = generated(MANY, questions)
+    table = generated(MANY, questions, MODELS[questions])
     seconds = _seconds(lambda: agreement_report(table, resamples=RESAMPLES))
     status = Path("/proc/self/status").read_text("utf-8")
     peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
