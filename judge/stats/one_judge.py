@@ -6,7 +6,7 @@ No vote is needed for them. All intervals of a judge come from the same resample
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -159,8 +159,8 @@ class _Made:
             tables |= {model: win_rates(comparisons, model) for model in models}
         for baseline, rows in tables.items():
             for row in rows:
-                for name, made in _win_ratios(row):
-                    self.ratios["wins", baseline, row.model, name] = made
+                for name in RATES:
+                    self.ratios["wins", baseline, row.model, name] = _win_ratio(row, name)
         return tables
 
     def _position_lines(self, rows: pd.DataFrame) -> dict[str, int]:
@@ -228,20 +228,23 @@ def _comparisons(rows: pd.DataFrame) -> list[Comparison]:
     ]
 
 
-def _win_ratios(row: WinRates) -> Iterator[tuple[str, Ratio]]:
-    """The rates of one record as counts per question, equal counts kept once."""
-    half = _weighed(row, (1, 0, 0.5))
-    wins, usable, named = (_weighed(row, w) for w in ((1, 0, 0), (1, 1, 1), (1, 1, 0)))
+def _win_ratio(row: WinRates, name: str) -> Ratio:
+    """A rate of one record as counts per question."""
+    tops = {"adjusted": (1, 0, 0.5), "decisive": (1, 0, 0), "strict": (1, 0, 0)}
+    bottoms = {"adjusted": (1, 1, 1), "decisive": (1, 1, 0), "strict": (1, 1, 1)}
     why = NO_VERDICT if not row.n else "every verdict is a tie"
-    parts = {"adjusted": (half, usable), "decisive": (wins, named), "strict": (wins, usable)}
-    for name in RATES:
-        yield name, Ratio(name, *parts[name], why, row.excluded, whole=name != "adjusted")
+    return Ratio(
+        name,
+        {q: _weighed(counts, tops[name]) for q, counts in row.by_question.items()},
+        {q: _weighed(counts, bottoms[name]) for q, counts in row.by_question.items()},
+        why,
+        row.excluded,
+        whole=name != "adjusted",
+    )
 
 
-def _weighed(row: WinRates, weights: tuple[float, float, float]) -> dict[str, float]:
-    """Per question, wins, losses and ties by these weights."""
-    win, loss, tie = weights
-    return {q: w * win + m * loss + t * tie for q, (w, m, t) in row.by_question.items()}
+def _weighed(counts: Sequence[int], weights: Sequence[float]) -> float:
+    return sum(count * weight for count, weight in zip(counts, weights, strict=True))
 
 
 def _row(baseline: str, row: WinRates, estimates: Mapping[_Key, Estimate]) -> ModelRates:
