@@ -415,5 +415,5 @@ def _notes(votes: Votes, counts: VoteCounts, lines: list[Line]) -> tuple[str, ..
 
 
 def _tally(words: pd.Series[str]) -> dict[str, int]:
-    given = words[words != ""].astype(object)  # a category that does not occur is not counted
+    given = words[words != ""]
     return {str(word): int(n) for word, n in sorted(given.value_counts().items())}
