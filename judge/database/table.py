@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -13,6 +14,8 @@ from annotate.store import Store
 from judge.database.order_verdicts import order_verdicts
 from judge.database.store import VerdictStore
 from judge.reporting.values import RunFacts
+
+COLUMNS = (*ballots.JUDGMENT_COLUMNS, "orders", "reason", "ab", "ba")
 
 
 def tidy(store: Store) -> pd.DataFrame:
@@ -26,8 +29,18 @@ def tidy(store: Store) -> pd.DataFrame:
     """
     verdicts = VerdictStore(store)
     with store.snapshot():
-        rows = list(chain(ballots.judgments(store), _with_orders(store, verdicts)))
-    return pd.DataFrame(rows, columns=[*ballots.JUDGMENT_COLUMNS, "orders", "reason", "ab", "ba"])
+        return _frame(chain(ballots.judgments(store), _with_orders(store, verdicts)))
+
+
+def _frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows as columns, equal texts held once: a million rows as they come fill gigabytes."""
+    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    texts: dict[str, str] = {}
+    for row in rows:
+        for name, column in columns.items():
+            value = row.get(name, math.nan)
+            column.append(texts.setdefault(value, value) if type(value) is str else value)
+    return pd.DataFrame({name: pd.Series(columns.pop(name)) for name in COLUMNS})
 
 
 def _with_orders(store: Store, verdicts: VerdictStore) -> Iterator[dict[str, Any]]:
