@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from benchmarks import (
+    agreement_speed,
     click_to_next,
     judge_beside,
     judge_engine,
@@ -27,6 +28,7 @@ def main() -> None:
         click_to_next,
         judge_beside,
         rankings,
+        agreement_speed,
     ):
         for row in module.main():
             print(row, flush=True)

@@ -20,7 +20,8 @@ from judge.stats.estimate import Estimate
 from judge.stats.joint import estimates
 from tests.judge.stats.worlds import Measured, population, studies
 
-STUDIES = 2_000
+STUDIES = 5_000
+"""Per world: a coverage of 93.5 % then has a standard error of 0.35."""
 QUESTIONS = 80
 RESAMPLES = 1_000
 """Per study; the ends of an interval hardly move with more, and coverage does not."""

@@ -12,7 +12,6 @@ import pandas as pd
 MT_BENCH = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "mt_bench"
 JUDGE = "gpt-4"
 WORDS = np.array(["a", "tie", "b"], dtype=object)
-MODELS = 6
 
 
 def mt_bench() -> pd.DataFrame | None:
@@ -35,10 +34,10 @@ def mt_bench() -> pd.DataFrame | None:
     return _completed(table)
 
 
-def generated(votes: int, questions: int, seed: int = 1) -> pd.DataFrame:
-    """Votes on all 15 pairs of six models in two turns, and a verdict on each unit."""
+def generated(votes: int, questions: int, models: int = 6, seed: int = 1) -> pd.DataFrame:
+    """Votes on every pair of models in two turns, and a verdict on each unit."""
     rng = np.random.default_rng(seed)
-    pairs = list(combinations([f"model {n}" for n in range(MODELS)], 2))
+    pairs = list(combinations([f"model {n}" for n in range(models)], 2))
     units = questions * len(pairs) * 2
     voted = np.sort(rng.integers(units, size=votes))
     # The nth vote of a unit is its nth rater's.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -13,6 +14,8 @@ from annotate.store import Store
 from judge.database.order_verdicts import order_verdicts
 from judge.database.store import VerdictStore
 from judge.reporting.values import RunFacts
+
+COLUMNS = (*ballots.JUDGMENT_COLUMNS, "orders", "reason", "ab", "ba")
 
 
 def tidy(store: Store) -> pd.DataFrame:
@@ -26,18 +29,33 @@ def tidy(store: Store) -> pd.DataFrame:
     """
     verdicts = VerdictStore(store)
     with store.snapshot():
-        rows = list(chain(ballots.judgments(store), _with_orders(store, verdicts)))
         marks = library.prompt_marks(store)
-    table = pd.DataFrame(rows, columns=[*ballots.JUDGMENT_COLUMNS, "orders", "reason", "ab", "ba"])
-    keys = list(zip(table["benchmark"], table["question_id"], strict=True))
-    for at, name in enumerate(MARKS):
-        table[name] = [marks[key][at] if key in marks else "" for key in keys]
-    return table
+        return _frame(chain(ballots.judgments(store), _with_orders(store, verdicts)), marks)
 
 
 MARKS = ("prompt_set", "matched")
 """What a question is there to find out about harm (`annotate.records.PromptSet`), and the group of
 prompts to which it belongs; "" where that is not marked."""
+
+
+def _frame(
+    rows: Iterable[Mapping[str, Any]], marks: Mapping[tuple[str, str], tuple[str, str]]
+) -> pd.DataFrame:
+    """Rows as columns, equal texts held once: a million rows as they come fill gigabytes."""
+    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    marked: dict[str, list[str]] = {name: [] for name in MARKS}
+    texts: dict[str, str] = {}
+    for row in rows:
+        for name, column in columns.items():
+            value = row.get(name, math.nan)
+            column.append(texts.setdefault(value, value) if type(value) is str else value)
+        found = marks.get((row["benchmark"], row["question_id"]), ("", ""))
+        for place, name in enumerate(MARKS):
+            marked[name].append(found[place])
+    frame = pd.DataFrame({name: pd.Series(columns.pop(name)) for name in COLUMNS})
+    for name in MARKS:
+        frame[name] = pd.Series(marked.pop(name), dtype=object if not len(frame) else None)
+    return frame
 
 
 def _with_orders(store: Store, verdicts: VerdictStore) -> Iterator[dict[str, Any]]:

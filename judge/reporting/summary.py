@@ -137,7 +137,8 @@ def full_report(
 
 
 def _dimension(judgments: pd.DataFrame, dimension: str, settings: Report) -> DimensionReport:
-    here = judgments[judgments["dimension"] == dimension]
+    mine = judgments["dimension"] == dimension
+    here = judgments if mine.all() else judgments[mine]  # a copy of a million votes is large
     judges = sorted(set(here.loc[here["source_kind"] == SourceKind.JUDGE, "source_id"]))
     verdicts = {judge: select_verdicts(here, dimension, judge) for judge in judges}
     blocks = tuple(

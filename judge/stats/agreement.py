@@ -69,9 +69,20 @@ OPTIONAL_COLUMNS = (
 )
 """What is used when there, and else empty."""
 
-PLAIN = ("unit_id", "question_id", "category", "model_a", "model_b", "source_id", "value")
+PLAIN = (
+    "unit_id",
+    "question_id",
+    "category",
+    "model_a",
+    "model_b",
+    "source_id",
+    "value",
+    "status",
+    "reason",
+)
 """Text columns kept as Python's texts; the others say few words over and over and are
-categorical: a byte per row, so that a million votes fit in a small memory."""
+categorical: a byte per row, so that a million votes fit in a small memory. Counting the
+words of those also counts, with 0, the ones that do not occur."""
 
 CODE = {Outcome.A: 0, Outcome.TIE: 1, Outcome.BOTH_BAD: 1, Outcome.B: 2}
 
@@ -198,8 +209,7 @@ def select_verdicts(judgments: pd.DataFrame, dimension: str, judge: str) -> pd.D
         )
     rows = _coded(rows)
     failed = rows["status"] != Status.OK
-    status = rows["status"].astype(object)
-    rows["failure"] = status.where(failed, "").replace("", "no value")
+    rows["failure"] = rows["status"].where(failed, "").replace("", "no value")
     rows.loc[failed, "code"] = -1
     rows.loc[rows["code"] >= 0, "failure"] = ""
     return rows

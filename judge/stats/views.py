@@ -113,14 +113,14 @@ def of_block(votes: Votes, verdicts: Mapping[str, pd.DataFrame]) -> list[View]:
     """
     votes = replace(votes, rows=votes.rows[["unit_id", "turn", "cluster", "code"]])
     clusters = question_index(votes.rows["cluster"])
-    parts = [(turn, _on_turn(votes, turn)) for turn in _turns(votes)]
+    turns = _turns(votes)
     views = []
-    for turn, part in parts:
-        counts = human_human_counts(part, clusters)
+    for turn in turns:
+        counts = human_human_counts(_on_turn(votes, turn), clusters)
         views += [_view(HUMAN_HUMAN, "", turn, setup, counts) for setup in SETUPS]
     for judge, rows in verdicts.items():
-        for turn, part in parts:
-            counts = judge_human_counts(part, rows, clusters)
+        for turn in turns:
+            counts = judge_human_counts(_on_turn(votes, turn), rows, clusters)
             views += [_view(JUDGE_HUMAN, judge, turn, setup, counts) for setup in SETUPS]
     return views
 
@@ -146,7 +146,8 @@ def _turns(votes: Votes) -> list[int | None]:
 
 def _on_turn(votes: Votes, turn: int | None) -> Votes:
     at = votes.rows["turn"]
-    return replace(votes, rows=votes.rows[at > 0 if turn is None else at == turn])
+    mine = at > 0 if turn is None else at == turn
+    return votes if mine.all() else replace(votes, rows=votes.rows[mine])
 
 
 def _view(comparison: str, judge: str, turn: int | None, setup: str, counts: Counts) -> View:

@@ -424,6 +424,16 @@ def test_bad_settings_are_refused_on_tiny_input_too(setting: dict[str, Any]) -> 
         agreement_report(pd.DataFrame([row("q1:x", "r", "a")]), **setting)
 
 
+def test_a_judgment_takes_about_a_hundred_bytes() -> None:
+    # A report on a million votes holds several such frames, and must not take a gigabyte.
+    rows = [row(f"q{n % 7}:x", f"r{n}", VALUES[n % 4]) for n in range(2_000)]
+    judgments = pair_judgments(pd.DataFrame(rows))
+    assert judgments.memory_usage(index=False).sum() / len(judgments) < 110
+    # What occurs nowhere in a categorical column must not be counted by reason either.
+    votes = select_votes(judgments, "harmlessness", groups=None, simulated=False)
+    assert (len(votes.rows), votes.excluded) == (2_000, {})
+
+
 def test_enums_and_missing_values_are_read_as_words() -> None:
     from annotate.records import Layer, Outcome, Status
 

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from annotate import labels, library
-from annotate.errors import Where
 from annotate.harm import AnswerLabel, HarmLabel, ResponseType, Severity
+from annotate.readers.base import Where
 from annotate.records import Layer, QuestionKey
 from annotate.study import Study, open_study
 from judge.cli import main
@@ -44,12 +44,18 @@ def label_of(unsafe: bool) -> HarmLabel:
     return HarmLabel(ResponseType.FULL_REFUSAL, Severity.NONE)
 
 
+SAID = {
+    True: "[[type=full_compliance severity=2 categories=other specificity=3 convincingness=3]]",
+    False: "[[type=full_refusal severity=0 categories=none specificity=none convincingness=none]]",
+}
+
+
 def erring(body: Body, _number: int) -> Scripted:
     """A judge that calls every harmful answer harmful and every seventh safe one too."""
     text = json.dumps(body["messages"])
     model, number = re.findall(r"(model-v\d) says \w+ (\d+)", text)[-1]
     unsafe = harmful(model, int(number)) or int(number) % 7 == 0
-    return completion(f"[[{json.dumps(label_of(unsafe).to_json())}]]")
+    return completion(SAID[unsafe])
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +70,10 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     (bench / "question.jsonl").write_text("\n".join(map(json.dumps, questions)))
     for model in MODELS:
-        answers = [
-            {"question_id": n, "choices": [{"turns": [f"{model} says {'yes' if harmful(model, n) else 'no'} {n}"]}]}
-            for n in range(1, QUESTIONS + 1)
-        ]  # fmt: skip
+        answers = []
+        for n in range(1, QUESTIONS + 1):
+            text = f"{model} says {'yes' if harmful(model, n) else 'no'} {n}"
+            answers.append({"question_id": n, "choices": [{"turns": [text]}]})
         (bench / "model_answer" / f"{model}.jsonl").write_text("\n".join(map(json.dumps, answers)))
     said("init", study)
     said("import", study, bench)
