@@ -19,7 +19,7 @@ from judge.database.calibrations import Calibrations
 from judge.database.material import material
 from judge.database.runs import Run
 from judge.database.store import VerdictStore
-from judge.reporting.scope import Material, Settings, choose, scopes
+from judge.reporting.scope import Material, Settings, scopes
 from judge.reporting.topics import excess, reference
 from judge.reporting.topics.gate_card import Card
 from judge.stats.agreement import select_verdicts
@@ -170,11 +170,11 @@ def _evidence(
     section = study.settings.report
     level = 1 - (1 - section.level) / thresholds.attempts
     settings = Settings(level, section.resamples, section.seed)
-    made_from, _words = choose(material(study.store), (), [run.name])
+    made_from = material(study.store)
     rows = made_from.everything
     mine = rows[rows["source_id"] == run.name]
     ok = int((mine["status"] == Status.OK).sum())
-    above, gap = _agreement(made_from, settings)
+    above, gap = _agreement(made_from, run.name, settings)
     inconsistent, prefers = _position(made_from, run.name, settings)
     evidence = Evidence(
         ok_verdicts=ok,
@@ -225,10 +225,10 @@ def _with(evidence: Evidence, artefact: Mapping[str, Any]) -> Evidence:
     )
 
 
-def _agreement(made_from: Material, settings: Settings) -> tuple[Estimate, Estimate]:
+def _agreement(made_from: Material, judge: str, settings: Settings) -> tuple[Estimate, Estimate]:
     """The worst excess and matched gap over the dimensions that people voted on (S1)."""
     aboves, gaps = [], []
-    for scope in scopes(made_from, settings):
+    for scope in scopes(made_from, settings, judges=[judge]):
         if scope.simulated:
             continue
         first = excess.found(scope).setups[0]
