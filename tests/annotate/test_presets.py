@@ -40,6 +40,8 @@ def test_a_preset_makes_a_study_that_opens_again(tmp_path: Path, name: str) -> N
         d["name"] for d in stored["dimensions"]
     ]
     assert settings.assignment.overlap == facts.overlap
+    assert (settings.protocol.harm_labels is not None) == ("harm" in facts.labels)
+    assert (settings.protocol.care is not None) == ("harm" in facts.labels)
     assert settings.protocol.content_notice.strip()
     assert "voluntary" in settings.protocol.consent
 

@@ -19,7 +19,8 @@ from judge.reporting.document import Table
 from judge.reporting.scope import Settings
 from judge.reporting.score_paper import document
 from judge.reporting.scores import ScoreMaterial, score_report
-from tests.annotate.support import answer_line, read_in, write_lines
+from tests.annotate.support import answer_line, join, label_all, read_in, write_lines
+from tests.conftest import MakeStudy
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion
 from tests.judge.study import settings
 
@@ -237,3 +238,18 @@ def test_people_and_several_answer_sets_stand_side_by_side(study: Path, tmp_path
     tables = [part for part in shown.parts() if isinstance(part, Table)]
     assert len({table.id for table in tables}) == len(tables)
     assert not any(RAW in table.caption for table in tables)
+
+
+def test_labels_that_people_gave_in_the_app_are_scored(
+    new_study: MakeStudy, tmp_path: Path
+) -> None:
+    made = new_study(3, turns=2, labels="-", more='tasks = ["answers"]')
+    for name in ("Ada", "Grace"):
+        label_all(made, join(made, name))
+    made.close()
+    done = evenhand("score", made.folder, "--out", tmp_path / "out", "--no-figures")
+    assert done.exit_code == 0, done.output
+    (people,) = values(tmp_path / "out")["sources"]
+    assert (people["source"], people["judge"], people["answers"]) == ("people", False, 6)
+    assert people["words"] == "labels of 2 people"
+    assert RAW not in done.stdout.partition("How to read")[0]
