@@ -95,8 +95,8 @@ def queued(folder: Path, port: int) -> None:
 
     from annotate import leases, seats
     from annotate.live import LiveSettings
-    from annotate.records import Choice
     from annotate.pages import Have
+    from annotate.records import Choice
     from annotate.room import RatingRoom
     from annotate.study import open_study
 

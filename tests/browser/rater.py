@@ -90,7 +90,12 @@ class Rater:
 
     def label(self, *keys: str) -> Rater:
         """Label by keys and wait for what comes next."""
-        return self.after(lambda: [self.key(name) for name in keys])
+
+        def press() -> None:
+            for name in keys:
+                self.key(name)
+
+        return self.after(press)
 
     def status(self, text: str) -> Rater:
         """Wait for a word in the status corner."""

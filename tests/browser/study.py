@@ -219,4 +219,7 @@ def stored_labels(folder: Path, name: str) -> list[StoredLabel]:
         " LEFT JOIN vote_comment c ON c.vote = v.id WHERE r.name = ? ORDER BY w.rowid",
         name,
     )
-    return [StoredLabel(*row[:5], json.loads(row[5]), row[6]) for row in rows]
+    return [
+        StoredLabel(screen, question, model, turn, layer, json.loads(harm), comment)
+        for screen, question, model, turn, layer, harm, comment in rows
+    ]
