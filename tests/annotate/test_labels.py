@@ -181,6 +181,16 @@ def test_undo_takes_back_the_latest_of_either_kind(new_study: MakeStudy) -> None
         ballots.undo(study.store, ada.id, settings)
 
 
+def test_undo_passes_over_what_was_said_before_a_skip(study: Study) -> None:
+    ada, settings = join(study, "Ada"), study.settings.assignment
+    first = label_screen(study, ada)
+    give(study, ada, first)
+    label_leases.skip(study.store, label_screen(study, ada), "no", "")
+    with pytest.raises(RatingError, match="no vote"):
+        ballots.undo(study.store, ada.id, settings)
+    assert count(study.store, "SELECT count(*) FROM current_vote") == 1
+
+
 def test_an_expired_lease_goes_to_another_and_its_label_is_refused_not_lost(
     new_study: MakeStudy,
 ) -> None:

@@ -93,8 +93,9 @@ def test_what_was_not_labelled_says_why(study: Study) -> None:
         conn.execute("UPDATE question SET category = 'violence' WHERE question_id = '1'")
     planned.enqueue(study.store, drawn(study), "first")
     ada, grace = join(study, "Ada"), join(study, "Grace")
-    join(study, "Joan", group="adjudicator")  # does not count as one who could
-    tasks.decline(study.store, ada, ["violence"])
+    joan = join(study, "Joan", group="adjudicator")  # does not count among those who could
+    for rater in (ada, joan):
+        tasks.decline(study.store, rater, ["violence"])
     assert set(states(study)) == {State.UNFILLED}
     tasks.decline(study.store, grace, ["violence"])
     give(study, ada, label_screen(study, ada))
