@@ -13,7 +13,7 @@ import click
 
 from annotate.errors import EvenhandError, UsageError
 from judge.commands.answer_group import answer
-from judge.commands.calibration_group import calibrate, gate, plan
+from judge.commands.calibration_group import calibrate, gate, plan, production
 from judge.commands.judge_group import judge
 from judge.commands.opened import STUDY, Opened
 
@@ -170,7 +170,7 @@ def status(study: Path) -> None:
         click.echo(status_text(opened, _running_url(opened)), nl=False)
 
 
-for command in (answer, judge, plan, calibrate, gate):
+for command in (answer, judge, plan, calibrate, production, gate):
     main.add_command(command)
 
 

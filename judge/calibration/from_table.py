@@ -122,8 +122,11 @@ def pair_set(
     *,
     groups: Sequence[str] = (),
     drawn: Sequence[tuple[str, float]] | None = None,
+    merged: bool = True,
 ) -> Scored:
     """Every pair and turn of two models that the judge compared, oriented to `target`.
+
+    With `merged`, small verdict classes join a neighbour, as for labelling.
 
     Raises:
         UsageError: the judge compared no such pair.
@@ -141,6 +144,7 @@ def pair_set(
             f"judge {judge}: compared no pair of {target} and {reference} on {dimension}"
         )
     items = _pair_items(judged, fingerprint, target)
+    items = merge_small(items) if merged else items
     votes = rows[
         (rows["source_kind"] == SourceKind.RATER)
         & (rows["layer"] == Layer.VOTE)
@@ -174,16 +178,14 @@ def _pair_items(judged: pd.DataFrame, fingerprint: str, target: str) -> Items:
     )  # fmt: skip
     ids = _unit_turn(judged)
     order = np.argsort(ids.to_numpy(dtype=object), kind="stable")
-    return merge_small(
-        Items(
-            Kind.PAIRS,
-            _set_name(dict(zip(ids, verdicts, strict=True))),
-            list(ids.iloc[order]),
-            [target] * len(judged),
-            list(_question(judged).iloc[order]),
-            list(verdicts[order]),
-            judges=fingerprint,
-        )
+    return Items(
+        Kind.PAIRS,
+        _set_name(dict(zip(ids, verdicts, strict=True))),
+        list(ids.iloc[order]),
+        [target] * len(judged),
+        list(_question(judged).iloc[order]),
+        list(verdicts[order]),
+        judges=fingerprint,
     )
 
 

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from annotate.errors import UsageError
 from annotate.store import stamp
 from annotate.study import Study
-from judge.calibration.artefact import sealed
+from judge.calibration.artefact import opened, sealed
 from judge.calibration.assembled import Calibration, assemble
-from judge.calibration.from_table import Scored, harm_set, pair_set
-from judge.calibration.poststratified import Target
-from judge.calibration.refusals import Refusal, Why
-from judge.calibration.strata import stratify
+from judge.calibration.from_table import Scored
+from judge.commands.calibration_basis import Asked, Basis, basis, score_name
 from judge.database.calibrations import Calibrations, LabelPlan, Use
 from judge.database.runs import Run
-from judge.database.store import VerdictStore
-from judge.database.table import tidy
 from judge.reporting.document import Document, Facts, Section
 from judge.reporting.plain import plain
 from judge.reporting.topics import calibrated
@@ -31,30 +28,10 @@ from judge.stats.binomial import exact_share
 from judge.stats.coefficients import alpha_nominal
 from judge.stats.estimate import Estimate
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 EXPIRES_DAYS = 90
 EXPIRES_DAYS_ALIAS = 7
 """Of a model name without a served fingerprint: what stands behind it may change any day."""
 KEY_VARIABLE = "EVENHAND_ARTEFACT_KEY"
-HARM_SCORE, WIN_RATE = "harm", "win-rate"
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What is to be calibrated, as the command was given it."""
-
-    run: str
-    score: str = HARM_SCORE
-    dimension: str = "overall"
-    target_model: str = ""
-    reference: str = ""
-    plan: str = ""
-    random_labels: bool = False
-    """The owner says that labels without a plan are a random sample."""
-    population: Target = Target.SET
-    baseline: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +54,34 @@ def artefact_key() -> bytes | None:
     return found.encode() if found else None
 
 
-def calibrate(study: Study, asked: Asked) -> Made:
+def read_artefact(path: Path) -> dict[str, Any]:
+    """The artefact in a file, untouched since it was sealed.
+
+    Raises:
+        UsageError: the file cannot be read.
+        DataError: it holds no artefact, or one that was tampered with.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
+    return opened(text, str(path), artefact_key())
+
+
+def calibrate(study: Study, asked: Asked, found_basis: Basis | None = None) -> Made:
     """Calibrate, seal and keep; a refusal is kept too.
+
+    Args:
+        study: with the run.
+        asked: what is to be calibrated.
+        found_basis: of the same question, if it was looked up already.
 
     Raises:
         UsageError: an unknown run, plan or model, or nothing of the kind to calibrate.
     """
     kept = Calibrations(study.store)
-    run = VerdictStore(study.store).find(asked.run)
-    plan = _plan(kept, run, asked)
-    table = tidy(study.store)
-    scored = scored_set(table, run, asked, plan)
-    strata = stratify(scored.items, scored.labels)
-    extra = tuple(_hygiene(kept, scored, plan, asked))
-    if extra:
-        strata = replace(strata, refusals=(*extra, *strata.refusals))
+    on = found_basis or basis(study, asked)
+    run, plan, scored, strata = on.run, on.plan, on.scored, on.strata
     section = study.settings.report
     found = assemble(
         strata,
@@ -108,90 +98,6 @@ def calibrate(study: Study, asked: Asked) -> Made:
         uses = [(one, places[one]) for one in scored.labels.ids if one in places]
         kept.note_use(uses, Use.CALIBRATE, artefact["hash"])
     return Made(artefact, found, _document(study, run, artefact, found))
-
-
-def scored_set(table: pd.DataFrame, run: Run, asked: Asked, plan: LabelPlan | None) -> Scored:
-    """The set and its labels: of a plan its draws, else all labels there are."""
-    drawn = plan.items if plan else None
-    if asked.score == HARM_SCORE:
-        return harm_set(table, run.name, run.fingerprint, drawn=drawn)
-    return pair_set(
-        table,
-        run.name,
-        run.fingerprint,
-        asked.dimension,
-        asked.target_model,
-        asked.reference,
-        drawn=drawn,
-    )
-
-
-def _plan(kept: Calibrations, run: Run, asked: Asked) -> LabelPlan | None:
-    """The plan named, else the newest one for calibrating this score."""
-    if asked.plan:
-        plan = kept.plan(asked.plan)
-        if plan.use is not Use.CALIBRATE:
-            raise UsageError(f"--plan {plan.id[:8]}: drawn to {plan.use}; it cannot calibrate")
-        if plan.run != run.id:
-            raise UsageError(
-                f"--plan {plan.id[:8]}: drawn from the verdicts of another run;"
-                " a different judge needs its own draw: evenhand plan"
-            )
-        return plan
-    mine = [
-        plan
-        for plan in kept.plans(run.id)
-        if plan.use is Use.CALIBRATE and plan.body["score"] == score_name(asked)
-    ]
-    return None if asked.random_labels or not mine else mine[-1]
-
-
-def score_name(asked: Asked) -> str:
-    """What is calibrated, in one word: plans and artefacts are found by it."""
-    if asked.score == HARM_SCORE:
-        return HARM_SCORE
-    return f"{WIN_RATE}:{asked.dimension}:{asked.target_model}:{asked.reference}"
-
-
-def _hygiene(
-    kept: Calibrations, scored: Scored, plan: LabelPlan | None, asked: Asked
-) -> list[Refusal]:
-    """What is wrong with where the labels come from."""
-    found = []
-    places = dict(zip(scored.items.ids, scored.items.questions, strict=True))
-    tuned = kept.questions_used(Use.TUNE)
-    reused = sorted({one for one in scored.labels.ids if places.get(one) in tuned})
-    if reused:
-        found.append(
-            Refusal(
-                Why.PURPOSE,
-                f"{len(reused)} labels on questions whose labels tuned a prompt"
-                f" ({', '.join(reused[:3])}{', …' if len(reused) > 3 else ''})",
-                "labels on questions that tuned nothing",
-                "draw a new sample: evenhand plan leaves those questions out",
-            )
-        )
-    whole = len(set(scored.labels.ids)) >= len(scored.items.ids)
-    if plan is None and not asked.random_labels and not whole:
-        found.append(
-            Refusal(
-                Why.UNEQUAL_DRAWS,
-                f"{len(scored.labels.ids)} labels that no plan drew",
-                "labels drawn at random within model and verdict, or of the whole set",
-                "evenhand plan … --draw; if these were drawn at random elsewhere, say"
-                " --labels-are-random, which the artefact will say too",
-            )
-        )
-    if plan is not None and plan.body["set"] != scored.items.name:
-        found.append(
-            Refusal(
-                Why.OTHER_SET,
-                f"plan {plan.id[:8]} drew from another set of items ({plan.body['set']})",
-                f"a draw from the set to be scored ({scored.items.name})",
-                "draw again: the set has changed since",
-            )
-        )
-    return found
 
 
 def harm_alpha(scored: Scored, level: float) -> tuple[Estimate, bool]:

@@ -1,4 +1,4 @@
-"""`evenhand plan`, `calibrate` and `gate`: options in, one function called, words out."""
+"""`evenhand plan`, `calibrate`, `production`, `gate`: options in, a function called, words out."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import click
 
 from annotate.errors import EvenhandError, UsageError
 from judge.commands.opened import STUDY, Opened
+from judge.commands.options import call_options
 
 if TYPE_CHECKING:
-    from judge.commands.calibrate_command import Asked
+    from judge.commands.calibration_basis import Asked
     from judge.reporting.document import Document
 
 UNUSABLE = 3
@@ -178,6 +179,55 @@ def calibrate(
 
 @click.command(cls=Gate)
 @STUDY
+@RUN
+@SCORE
+@DIMENSION
+@TARGET
+@REFERENCE
+@click.option(
+    "--calibration",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Default: the study's newest of this judge.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder; default: exports/STUDY-…")
+@call_options
+def production(
+    study: Path,
+    run: str,
+    score: str,
+    dimension: str,
+    target: str,
+    reference: str,
+    calibration: Path | None,
+    out: Path | None,
+    **options: Any,
+) -> None:
+    """Score a new set with a calibrated judge; without labels of its own, "transported".
+
+    A transported score is no calibrated one: it has no interval, and no gate passes on it. With
+    an endpoint, 50 stored verdicts are asked again to see whether the judge has drifted.
+
+    \b
+    Example: evenhand production harm-study --run judge-7b --base-url http://host/v1
+    """
+    from judge.calibration.artefact import to_text as artefact_text
+    from judge.commands.calling import CallOptions
+    from judge.commands.production_command import produce
+
+    calls = CallOptions.take(options)
+    with Opened(study) as opened:
+        asked = _asked(run, score, dimension, target, reference)
+        made = produce(opened, asked, calls, calibration)
+        folder = out or Path("exports") / f"{study.resolve().name}-production"
+        files = {"production.json": artefact_text(made.body).encode()}
+        if made.artefact is not None:
+            files["calibration.json"] = artefact_text(made.artefact).encode()
+        _published(made.document, files, folder, {"production": made.body["hash"]})
+
+
+@click.command(cls=Gate)
+@STUDY
 @click.option("--run", metavar="RUN", help="The judge's run on pairs, by name or id.")
 @click.option(
     "--calibration",
@@ -221,7 +271,7 @@ def gate(
 
 
 def _asked(run: str, score: str, dimension: str, target: str, reference: str) -> Asked:
-    from judge.commands.calibrate_command import WIN_RATE, Asked
+    from judge.commands.calibration_basis import WIN_RATE, Asked
 
     if score == WIN_RATE and not (target and reference):
         raise UsageError("--score win-rate: expected --target MODEL and --reference MODEL")

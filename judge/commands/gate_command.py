@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ from annotate.errors import UsageError
 from annotate.records import Status
 from annotate.store import now
 from annotate.study import Study
-from judge.calibration.artefact import opened
+from judge.ask.modes import Mode
+from judge.calibration.from_table import harm_set
 from judge.calibration.gate import Evidence, Thresholds, Verdict, judged
-from judge.commands.calibrate_command import artefact_key
+from judge.commands.calibrate_command import read_artefact
 from judge.database.calibrations import Calibrations
 from judge.database.material import material
 from judge.database.runs import Run
@@ -23,7 +25,7 @@ from judge.reporting.scope import Material, Settings, scopes
 from judge.reporting.topics import excess, reference
 from judge.reporting.topics.gate_card import Card
 from judge.stats.agreement import select_verdicts
-from judge.stats.estimate import Estimate
+from judge.stats.estimate import Estimate, from_json
 from judge.stats.one_judge import JudgeFigures, judge_figures
 
 REQUIRED = ("harm_rate", "full_refusals")
@@ -128,11 +130,7 @@ def gate(
 
 def _artefact(kept: Calibrations, path: Path | None) -> dict[str, Any] | None:
     if path is not None:
-        try:
-            text = path.read_text("utf-8")
-        except OSError as error:
-            raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
-        return opened(text, str(path), artefact_key())
+        return read_artefact(path)
     found = [one for one in kept.artefacts() if one["score"]["kind"] == "harm"]
     return found[-1] if found else None
 
@@ -196,11 +194,30 @@ def _evidence(
         full_refusals=_none("no answer to a benign prompt is labelled"),
         expired="",
     )
-    return evidence if artefact is None else _with(evidence, artefact)
+    if artefact is None:
+        return evidence
+    return _with(evidence, artefact, transported=_transported(study, made_from, artefact))
 
 
-def _with(evidence: Evidence, artefact: Mapping[str, Any]) -> Evidence:
-    """What a calibration adds."""
+def _transported(study: Study, made_from: Material, artefact: Mapping[str, Any]) -> bool:
+    """Whether the answers that this judge has labelled for harm are another set by now."""
+    judge = artefact["judge"]
+    sets = set()
+    for run in VerdictStore(study.store).runs():
+        same = (run.requested_model, run.fingerprint) == (
+            judge["requested_model"],
+            judge["fingerprint"],
+        )
+        if same and run.mode == Mode.HARM:
+            # A run without a verdict so far has no set.
+            with suppress(UsageError):
+                found = harm_set(made_from.everything, run.name, run.fingerprint)
+                sets.add(found.items.name)
+    return artefact["set"]["name"] not in sets
+
+
+def _with(evidence: Evidence, artefact: Mapping[str, Any], *, transported: bool) -> Evidence:
+    """What a calibration adds; a transported one is of another set."""
     strata = artefact["calibration"]["strata"]
     safe = [one for one in strata if one["verdict"] == "safe"]
     items = sum(one["size"] for one in strata)
@@ -210,15 +227,16 @@ def _with(evidence: Evidence, artefact: Mapping[str, Any]) -> Evidence:
     return replace(
         evidence,
         questions=artefact["set"]["questions"],
-        harm_rate=_estimate(artefact["calibration"]["scores"][0]["score"]),
+        harm_rate=from_json(artefact["calibration"]["scores"][0]["score"]),
+        transported=transported,
         failure_bounds=(harmful / items, (harmful + failed) / items) if items else None,
         judged_safe=sum(one["size"] for one in safe),
         judged_safe_labelled=sum(one["labelled"] for one in safe),
         items=items,
         severe=artefact["labels"]["severe"],
-        harm_alpha=_estimate(artefact["labels"]["alpha"]),
+        harm_alpha=from_json(artefact["labels"]["alpha"]),
         unanimous=artefact["labels"]["unanimous"],
-        full_refusals=_estimate(artefact["full_refusals"]),
+        full_refusals=from_json(artefact["full_refusals"]),
         expired=f"expired {artefact['expires_at'][:10]}" if expired else "",
         verdicts=evidence.verdicts + items,
         ok_verdicts=evidence.ok_verdicts + items - failed,
@@ -274,11 +292,6 @@ def _position(made_from: Material, judge: str, settings: Settings) -> tuple[Esti
 
 def _none(reason: str) -> Estimate:
     return Estimate("evidence", None, "", 0, 0, reason)
-
-
-def _estimate(value: Mapping[str, Any]) -> Estimate:
-    """An estimate back from its JSON."""
-    return Estimate(**{one.name: value[one.name] for one in fields(Estimate)})
 
 
 def _scope(artefact: Mapping[str, Any] | None) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from annotate.records import Purpose
 from annotate.study import Study
 from judge.calibration.columns import Items
 from judge.calibration.planning import Allocation, Forecast, draw, forecast, half_widths
-from judge.commands.calibrate_command import HARM_SCORE, Asked, score_name, scored_set
+from judge.commands.calibration_basis import HARM_SCORE, Asked, score_name, scored_set
 from judge.database.calibrations import Calibrations, Use
 from judge.database.store import VerdictStore
 from judge.database.table import tidy

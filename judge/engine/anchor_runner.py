@@ -14,10 +14,12 @@ from annotate.errors import ServiceError
 from annotate.records import canonical_json
 from annotate.store import now
 from judge.database.ledger import Ended
+from judge.database.runs import Run
 from judge.database.store import Pending, VerdictStore
 from judge.engine.item import Ending
 from judge.engine.plan import request_key
 from judge.engine.progress import Silent
+from judge.engine.run_lock import alone
 from judge.engine.session import Session
 from judge.engine.settings import JudgeSettings
 from judge.stats.anchor import AnchorCheck, anchor_check, anchor_words
@@ -25,6 +27,15 @@ from judge.stats.anchor import AnchorCheck, anchor_check, anchor_words
 FIRST_REPLICATE = 1_000_000
 """Anchor requests are replicates of their own, far from those that judgments rest on."""
 Drive = Callable[[Session], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Recheck:
+    """An anchor check that no new fingerprint asked for."""
+
+    check: AnchorCheck
+    old: bool
+    """Whether its verdicts are as old as was asked; else a drift before them cannot show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +127,44 @@ def check_anchors(
     The fresh replies are kept in the log and change no judgment. Caps hold for these calls
     as for all of the run's. A check that fails on the way counts what it has.
     """
-    work = _register(verdicts, run_id, before, settings.anchors)
+    known = _answered_by(verdicts, run_id, before)
+    return _asked_again(verdicts, run_id, settings, known, before, drive, after=after)
+
+
+def recheck_anchors(
+    verdicts: VerdictStore, run: Run, settings: JudgeSettings, drive: Drive, *, until: str
+) -> Recheck | None:
+    """Ask again for up to `settings.anchors` verdicts, whichever fingerprint the endpoint serves.
+
+    Verdicts not younger than `until` are drawn, where there are any; None without a stored one.
+
+    Raises:
+        UsageError: another process is asking this run's requests.
+    """
+    known, old = _stored(verdicts, run.id, until), True
+    if not known:
+        known, old = _stored(verdicts, run.id, None), False
+    before = served(verdicts, run.id)
+    with alone(verdicts.store.path, run):
+        found = _asked_again(verdicts, run.id, settings, known, before, drive)
+    return None if found is None else Recheck(found, old)
+
+
+def _asked_again(
+    verdicts: VerdictStore,
+    run_id: str,
+    settings: JudgeSettings,
+    known: Sequence[str],
+    before: set[str],
+    drive: Drive,
+    *,
+    after: set[str] | None = None,
+) -> AnchorCheck | None:
+    """Draw from these requests, ask, compare and note; None if there are none.
+
+    `after`: the fingerprints that answer now; None takes those that answer here.
+    """
+    work = _register(verdicts, run_id, known, settings.anchors)
     if not work.stored:
         return None
     session = Session(verdicts, work, settings, Silent())
@@ -124,7 +172,8 @@ def check_anchors(
     # What could not be asked is counted as failed.
     with contextlib.suppress(ServiceError):
         drive(session)
-    found = anchor_check(sorted(before), sorted(after - before), work.pairs())
+    now_served = served(verdicts, run_id) if after is None else after
+    found = anchor_check(sorted(before), sorted(now_served - before), work.pairs())
     with verdicts.store.write() as conn:
         check = str(uuid.uuid4())
         conn.execute(
@@ -135,16 +184,34 @@ def check_anchors(
     return found
 
 
-def _register(verdicts: VerdictStore, run_id: str, before: set[str], items: int) -> AnchorWork:
-    """Draw stored verdicts and write the requests that ask for them again."""
-    store = verdicts.store
-    rows = store.conn.execute(
+def _answered_by(verdicts: VerdictStore, run_id: str, before: set[str]) -> list[str]:
+    """Requests with a usable verdict from one of these fingerprints."""
+    return _requests(
+        verdicts,
+        run_id,
+        "AND a.system_fingerprint IN (SELECT value FROM json_each(?))",
+        json.dumps(sorted(before)),
+    )
+
+
+def _stored(verdicts: VerdictStore, run_id: str, until: str | None) -> list[str]:
+    """Requests with a usable verdict, made not after a moment."""
+    return _requests(verdicts, run_id, "AND a.finished_at <= coalesce(?, a.finished_at)", until)
+
+
+def _requests(verdicts: VerdictStore, run_id: str, which: str, value: str | None) -> list[str]:
+    rows = verdicts.store.conn.execute(
         "SELECT DISTINCT v.request FROM judge_item i JOIN verdict v ON v.request = i.request"
         " JOIN judge_attempt a ON a.id = v.attempt WHERE i.run = ? AND v.status = 'ok'"
-        " AND a.system_fingerprint IN (SELECT value FROM json_each(?)) ORDER BY v.request",
-        (run_id, json.dumps(sorted(before))),
+        f" {which} ORDER BY v.request",
+        (run_id, value),
     )
-    known = [row[0] for row in rows]
+    return [row[0] for row in rows]
+
+
+def _register(verdicts: VerdictStore, run_id: str, known: Sequence[str], items: int) -> AnchorWork:
+    """Draw stored verdicts and write the requests that ask for them again."""
+    store = verdicts.store
     number = int(
         store.conn.execute("SELECT count(*) FROM judge_anchor WHERE run = ?", (run_id,)).fetchone()[
             0

@@ -77,22 +77,21 @@ def power(rate: float, compared: int) -> float:
 
 def anchor_words(found: AnchorCheck) -> str:
     """One check in a line or two, with what it could have noticed."""
+    served = f"the endpoint serves another fingerprint ({_names(found)})" if found.after else ""
     if not found.compared:
-        return (
-            f"the endpoint serves another fingerprint ({_names(found)}); none of"
-            f" {found.items} stored verdicts could be asked for again"
-        )
+        none = f"none of {found.items} stored verdicts could be asked for again"
+        return f"{served}; {none}" if served else none
     low, high = (100 * (nan if end is None else end) for end in (found.low, found.high))
     chances = ", ".join(
         f"{100 * rate:g} % with probability {chance:.2f}" for rate, chance in found.power
     )
     failed = f" ({found.failed} failed)" if found.failed else ""
-    return (
-        f"the endpoint serves another fingerprint ({_names(found)}): {found.flips} of"
-        f" {found.compared} stored verdicts came out otherwise when asked again{failed},"
-        f" {100 * (found.flip_rate or 0.0):.1f} % [{low:.1f}, {high:.1f}]; so many would show a"
-        f" flip rate of {chances}"
+    flips = (
+        f"{found.flips} of {found.compared} stored verdicts came out otherwise when asked"
+        f" again{failed}, {100 * (found.flip_rate or 0.0):.1f} % [{low:.1f}, {high:.1f}]; so many"
+        f" would show a flip rate of {chances}"
     )
+    return f"{served}: {flips}" if served else flips
 
 
 def _names(found: AnchorCheck) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 JSON_DECIMALS = 10
 """Figures are written to ten decimals: summation order may move the sixteenth."""
@@ -75,6 +76,11 @@ class Estimate:
             "numerator": self.numerator,
             "denominator": self.denominator,
         }
+
+
+def from_json(value: Mapping[str, Any]) -> Estimate:
+    """An estimate back from what `to_json` made of it."""
+    return Estimate(**{one.name: value[one.name] for one in fields(Estimate)})
 
 
 def rounded(number: float | None) -> float | None:

@@ -1,0 +1,73 @@
+"""Which calibration goes with a judge's run: of this judge, of this score, and holding one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from annotate.errors import UsageError
+from judge.commands.calibrate_command import read_artefact
+from judge.commands.calibration_basis import HARM_SCORE, Asked, score_name
+from judge.database.calibrations import Calibrations
+from judge.database.runs import Run
+
+
+def artefact_for(kept: Calibrations, run: Run, asked: Asked, file: Path | None) -> dict[str, Any]:
+    """The calibration in a file, or the study's newest of this judge and score.
+
+    Raises:
+        UsageError: there is none, or it is of another judge or score, or was refused.
+        DataError: the file was tampered with.
+    """
+    if file is not None:
+        found = read_artefact(file)
+    else:
+        known = [
+            one for one in kept.artefacts() if one["status"] == "ok" and _same_score(one, asked)
+        ]
+        mine = [one for one in known if _judge(one) == (run.requested_model, run.fingerprint)]
+        if not known:
+            raise UsageError(
+                f"run {run.name}: no calibration of this score in the study; name one with"
+                " --calibration FILE, or make it: evenhand plan … --draw, then evenhand calibrate"
+            )
+        found = (mine or known)[-1]
+    where = str(file) if file else f"calibration {found['hash'][:12]}"
+    _check(found, run, asked, where)
+    return found
+
+
+def _check(artefact: Mapping[str, Any], run: Run, asked: Asked, where: str) -> None:
+    """A calibration is of one judge and one score, and holds one."""
+    model, fingerprint = _judge(artefact)
+    if artefact["status"] != "ok":
+        raise UsageError(f"{where}: holds no score, it was refused; calibrate again")
+    if model != run.requested_model:
+        raise UsageError(
+            f"{where}: is of model {model}, run {run.name} is of {run.requested_model}; expected"
+            " one judge: calibrate this one"
+        )
+    if fingerprint != run.fingerprint:
+        raise UsageError(
+            f"{where}: is of fingerprint {fingerprint[:12] or 'none'}, run {run.name} of"
+            f" {run.fingerprint[:12] or 'none'}; another prompt or setting is another judge:"
+            " calibrate this one"
+        )
+    if not _same_score(artefact, asked):
+        raise UsageError(
+            f"{where}: is of {artefact['score']['name']}; expected {score_name(asked)}"
+        )
+
+
+def _judge(artefact: Mapping[str, Any]) -> tuple[str, str]:
+    return artefact["judge"]["requested_model"], artefact["judge"]["fingerprint"]
+
+
+def _same_score(artefact: Mapping[str, Any], asked: Asked) -> bool:
+    """The same question; of a win rate the target may be a new model."""
+    name = str(artefact["score"]["name"])
+    if asked.score == HARM_SCORE:
+        return name == HARM_SCORE
+    start = f"{asked.score}:{asked.dimension}:"
+    return name.startswith(start) and name.endswith(f":{asked.reference}")

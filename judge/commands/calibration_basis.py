@@ -1,0 +1,155 @@
+"""What a calibration stands on: which verdicts, which labels, and what is wrong with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from annotate.errors import UsageError
+from annotate.study import Study
+from judge.calibration.from_table import Scored, harm_set, pair_set
+from judge.calibration.poststratified import Target
+from judge.calibration.refusals import Refusal, Why
+from judge.calibration.strata import Strata, stratify
+from judge.database.calibrations import Calibrations, LabelPlan, Use
+from judge.database.runs import Run
+from judge.database.store import VerdictStore
+from judge.database.table import tidy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+HARM_SCORE, WIN_RATE = "harm", "win-rate"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be calibrated, as the command was given it."""
+
+    run: str
+    score: str = HARM_SCORE
+    dimension: str = "overall"
+    target_model: str = ""
+    reference: str = ""
+    plan: str = ""
+    random_labels: bool = False
+    """The owner says that labels without a plan are a random sample."""
+    population: Target = Target.SET
+    baseline: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What there is to calibrate with: verdicts, labels, and what is wrong with them."""
+
+    run: Run
+    plan: LabelPlan | None
+    scored: Scored
+    strata: Strata
+
+
+def basis(study: Study, asked: Asked) -> Basis:
+    """The set and its labels as they stand now; nothing is computed or kept.
+
+    Raises:
+        UsageError: an unknown run, plan or model, or nothing of the kind to calibrate.
+    """
+    kept = Calibrations(study.store)
+    run = VerdictStore(study.store).find(asked.run)
+    plan = _plan(kept, run, asked)
+    scored = scored_set(tidy(study.store), run, asked, plan)
+    strata = stratify(scored.items, scored.labels)
+    extra = tuple(_hygiene(kept, scored, plan, asked))
+    if extra:
+        strata = replace(strata, refusals=(*extra, *strata.refusals))
+    return Basis(run, plan, scored, strata)
+
+
+def scored_set(
+    table: pd.DataFrame, run: Run, asked: Asked, plan: LabelPlan | None, *, merged: bool = True
+) -> Scored:
+    """The set and its labels: of a plan its draws, else all labels there are.
+
+    With `merged`, small verdict classes of pairs join a neighbour.
+    """
+    drawn = plan.items if plan else None
+    if asked.score == HARM_SCORE:
+        return harm_set(table, run.name, run.fingerprint, drawn=drawn)
+    return pair_set(
+        table,
+        run.name,
+        run.fingerprint,
+        asked.dimension,
+        asked.target_model,
+        asked.reference,
+        drawn=drawn,
+        merged=merged,
+    )
+
+
+def _plan(kept: Calibrations, run: Run, asked: Asked) -> LabelPlan | None:
+    """The plan named, else the newest one for calibrating this score."""
+    if asked.plan:
+        plan = kept.plan(asked.plan)
+        if plan.use is not Use.CALIBRATE:
+            raise UsageError(f"--plan {plan.id[:8]}: drawn to {plan.use}; it cannot calibrate")
+        if plan.run != run.id:
+            raise UsageError(
+                f"--plan {plan.id[:8]}: drawn from the verdicts of another run;"
+                " a different judge needs its own draw: evenhand plan"
+            )
+        return plan
+    mine = [
+        plan
+        for plan in kept.plans(run.id)
+        if plan.use is Use.CALIBRATE and plan.body["score"] == score_name(asked)
+    ]
+    return None if asked.random_labels or not mine else mine[-1]
+
+
+def score_name(asked: Asked) -> str:
+    """What is calibrated, in one word: plans and artefacts are found by it."""
+    if asked.score == HARM_SCORE:
+        return HARM_SCORE
+    return f"{WIN_RATE}:{asked.dimension}:{asked.target_model}:{asked.reference}"
+
+
+def _hygiene(
+    kept: Calibrations, scored: Scored, plan: LabelPlan | None, asked: Asked
+) -> list[Refusal]:
+    """What is wrong with where the labels come from."""
+    found = []
+    places = dict(zip(scored.items.ids, scored.items.questions, strict=True))
+    tuned = kept.questions_used(Use.TUNE)
+    reused = sorted({one for one in scored.labels.ids if places.get(one) in tuned})
+    if reused:
+        found.append(
+            Refusal(
+                Why.PURPOSE,
+                f"{len(reused)} labels on questions whose labels tuned a prompt"
+                f" ({', '.join(reused[:3])}{', …' if len(reused) > 3 else ''})",
+                "labels on questions that tuned nothing",
+                "draw a new sample: evenhand plan leaves those questions out",
+            )
+        )
+    whole = len(set(scored.labels.ids)) >= len(scored.items.ids)
+    if plan is None and not asked.random_labels and not whole:
+        found.append(
+            Refusal(
+                Why.UNEQUAL_DRAWS,
+                f"{len(scored.labels.ids)} labels that no plan drew",
+                "labels drawn at random within model and verdict, or of the whole set",
+                "evenhand plan … --draw; if these were drawn at random elsewhere, say"
+                " --labels-are-random, which the artefact will say too",
+            )
+        )
+    if plan is not None and plan.body["set"] != scored.items.name:
+        found.append(
+            Refusal(
+                Why.OTHER_SET,
+                f"plan {plan.id[:8]} drew from another set of items ({plan.body['set']})",
+                f"a draw from the set to be scored ({scored.items.name})",
+                "draw again: the set has changed since",
+            )
+        )
+    return found
