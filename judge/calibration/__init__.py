@@ -15,7 +15,7 @@ as values; an estimator that is given refused strata returns no value, and never
 
 | file | what |
 |---|---|
-| strata, columns, binding, refusals, merging | verdicts and labels as strata; what is refused, and why |
+| strata, columns, binding, refusals, merging | verdicts and labels as strata; what is refused |
 | poststratified, posterior, linearised | the default score: a finite set, or a population |
 | companions | people alone, PPI, PPI++ and the width gained |
 | rogan_gladen | for labels from another set only |
