@@ -38,12 +38,15 @@ class Real:
 
     def of(self, *models: str) -> Real:
         """Only these models."""
-        kept = [i for i, model in enumerate(self.items.models) if model in models]
-        columns = {
-            name: [getattr(self.items, name)[i] for i in kept]
+        return self.at([i for i, model in enumerate(self.items.models) if model in models])
+
+    def at(self, places: list[int]) -> Real:
+        """Only these items."""
+        columns: dict[str, Any] = {
+            name: [getattr(self.items, name)[i] for i in places]
             for name in ("ids", "models", "questions", "verdicts")
         }
-        return Real(replace(self.items, **columns), self.people[kept])
+        return Real(replace(self.items, **columns), self.people[places])
 
     def places(self) -> dict[tuple[str, str], IntArray]:
         """Each stratum's items."""
@@ -85,7 +88,7 @@ def xstest() -> Real:
 
 def mt_bench(model: str, other: str) -> Real:
     """GPT-4's verdicts on two models, 160 units, with the plurality of all raters' votes."""
-    votes = defaultdict(Counter)
+    votes: defaultdict[str, Counter[float]] = defaultdict(Counter)
     for row in _rows(MT_BENCH / "human.jsonl", model, other):
         votes[_unit(row)][_value(row, model)] += 1
     columns: dict[str, list[str]] = defaultdict(list)
@@ -102,12 +105,8 @@ def mt_bench(model: str, other: str) -> Real:
 
 def voted(real: Real) -> Real:
     """Only items that somebody voted on, small verdict classes merged."""
-    kept = np.flatnonzero(~np.isnan(real.people)).tolist()
-    columns = {
-        name: [getattr(real.items, name)[i] for i in kept]
-        for name in ("ids", "models", "questions", "verdicts")
-    }
-    return Real(merge_small(replace(real.items, **columns)), real.people[kept])
+    kept = real.at(np.flatnonzero(~np.isnan(real.people)).tolist())
+    return Real(merge_small(kept.items), kept.people)
 
 
 def spread(
