@@ -18,7 +18,7 @@ from judge.stats.coefficients import FloatArray
 MOST = 0.95
 """The largest bet: one surprise then costs a factor of 20, not everything."""
 HALVINGS = 45
-ROUGH = 30
+ROUGH = 16
 """Halvings where a bet is placed: any bet is valid."""
 
 
@@ -184,7 +184,7 @@ def _adversary(drawn: FloatArray, total: FloatArray, shares: FloatArray, null: f
     if float(shares @ means) <= null:
         return means
     each = shares / (drawn + 1)
-    below, above = -30.0, 30.0
+    below, above = -12.0, 12.0
     found = means
     for _ in range(ROUGH):
         slope = math.exp((below + above) / 2) * each

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from judge.calibration.active import active_score, cross_fitted, draw_probabilities
+from judge.calibration.linearised import logit_t
 from tests.judge.calibration import worlds
 
 NAN = math.nan
@@ -21,10 +22,9 @@ def test_the_score_and_its_variance_by_hand() -> None:
     # (.5 + 1 + .5 + 4 + 0) / 4 = 1.5
     assert made.value == pytest.approx(1.5)
     # (.5 · 1 + .75 · 16) / 16 = .78125; df = 2 · 12.5² / (.5² + 12²)
+    expected = logit_t(1.5, 0.78125, 2 * 12.5**2 / (0.5**2 + 12**2), 0.95, (0.0, 2.0))
+    assert (made.low, made.high) == pytest.approx(expected)
     assert "2 df" in made.method
-    assert made.low is not None
-    assert made.high is not None
-    assert 0 < made.low < 1.5 < made.high < 2
 
 
 def test_probabilities_sum_to_the_labels_within_their_bounds() -> None:

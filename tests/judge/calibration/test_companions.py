@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,10 @@ from judge.stats.coefficients import FloatArray
 from judge.stats.estimate import Estimate
 from tests.judge.calibration.tables import WORKED, harm, strata
 
-ppi_py = pytest.importorskip("ppi_py", reason="ppi-python is absent: PPI NOT compared with it")
+
+@pytest.fixture(scope="module")
+def ppi_python() -> Any:
+    return pytest.importorskip("ppi_py", reason="ppi-python is absent: PPI NOT compared with it")
 
 
 def arrays(
@@ -36,19 +40,21 @@ def arrays(
 @pytest.mark.parametrize("useful", [0.0, 0.5, 0.95])
 @pytest.mark.parametrize("tuned", [False, True])
 @pytest.mark.parametrize("level", [0.95, 0.8])
-def test_ppi_is_that_of_ppi_python(useful: float, tuned: bool, level: float) -> None:
+def test_ppi_is_that_of_ppi_python(
+    ppi_python: Any, useful: float, tuned: bool, level: float
+) -> None:
     y, f, rest = arrays(round(100 * useful), 150, 900, useful)
     made = ppi_mean(y, f, rest, tuned=tuned, level=level)
-    low, high = ppi_py.ppi_mean_ci(y, f, rest, alpha=1 - level, lam=None if tuned else 1)
+    low, high = ppi_python.ppi_mean_ci(y, f, rest, alpha=1 - level, lam=None if tuned else 1)
     assert (made.low, made.high) == pytest.approx((low[0], high[0]), abs=1e-12)
 
 
-def test_weighted_ppi_is_that_of_ppi_python() -> None:
+def test_weighted_ppi_is_that_of_ppi_python(ppi_python: Any) -> None:
     y, f, rest = arrays(1, 120, 600, 0.7)
     w = np.random.default_rng(2).uniform(0.5, 1.5, size=120)
     w *= 120 / w.sum()
     made = ppi_mean(y, f, rest, weights=w)
-    low, high = ppi_py.ppi_mean_ci(y, f, rest, alpha=0.05, w=w)
+    low, high = ppi_python.ppi_mean_ci(y, f, rest, alpha=0.05, w=w)
     assert (made.low, made.high) == pytest.approx((low[0], high[0]), abs=1e-12)
 
 

@@ -73,6 +73,19 @@ def test_a_stratum_in_full_is_a_constant_of_the_set_and_none_of_a_population() -
     assert of_items.low < 0.025
 
 
+def test_a_population_is_not_known_from_its_items_however_many_are_labelled() -> None:
+    made = calibrated(strata({("a", "safe"): (50, harm(5, 45))}), Target.ITEMS)
+    assert made.low == pytest.approx(beta_quantile(0.025, 5.5, 45.5), abs=0.003)
+
+
+def test_the_shares_of_a_population_are_drawn_too() -> None:
+    # The judge is always right: all that is unknown is how often it says harmful.
+    cells = {("a", "harmful"): (350, harm(350, 0)), ("a", "safe"): (1650, harm(0, 1650))}
+    made = calibrated(strata(cells), Target.ITEMS, draws=100_000)
+    assert made.low == pytest.approx(beta_quantile(0.025, 350.5, 1650.5), abs=0.001)
+    assert made.high == pytest.approx(beta_quantile(0.975, 350.5, 1650.5), abs=0.001)
+
+
 def test_a_set_in_full_has_no_uncertainty() -> None:
     made = calibrated(strata({("a", "safe"): (8, harm(1, 7))}))
     assert (made.low, made.value, made.high) == (0.125, 0.125, 0.125)

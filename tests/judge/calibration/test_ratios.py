@@ -91,6 +91,10 @@ def test_same_prompts_are_paired() -> None:
         if one.low is not None and one.high is not None
     ]
     assert widths[0] < 0.5 * widths[1]
+    # r₁ (1 − relative) from u = after / r₁ − before / r₀
+    r0, r1 = before.mean(), after.mean()
+    spread = np.std(after / r1 - before / r0, ddof=1) / math.sqrt(300)
+    assert paired.relative.low == pytest.approx(1 - r1 / r0 * math.exp(1.96793 * spread), abs=1e-5)
     # drop: the standard error of a mean of 0s and 1s, by hand
     lost = (before - after).mean()
     reach = 1.968 * math.sqrt(lost * (1 - lost) / 299)

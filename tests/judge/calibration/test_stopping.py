@@ -32,14 +32,14 @@ def fed(
 def test_the_error_under_continuous_looking() -> None:
     # The score is τ itself: to find it below or above is wrong on either side.
     rng = np.random.default_rng(8)
-    tries = 120
+    tries = 80
     wrong = {Decision.BELOW: 0, Decision.ABOVE: 0, Decision.NOT_YET: 0}
     for _ in range(tries):
-        made = stopping(*fed(rng, (170, 30), (60, 80)), SIZES, 200 / 2000)
+        made = stopping(*fed(rng, (170, 30), (50, 70)), SIZES, 200 / 2000)
         wrong[made.decision] += 1
-    # 5 % each; three standard errors of so few tries are 6 %.
-    assert wrong[Decision.BELOW] / tries <= 0.11
-    assert wrong[Decision.ABOVE] / tries <= 0.11
+    # 5 % each; three standard errors of so few tries are 7 %.
+    assert wrong[Decision.BELOW] / tries <= 0.12
+    assert wrong[Decision.ABOVE] / tries <= 0.12
 
 
 @pytest.mark.parametrize(("threshold", "decision"), [(0.2, "below"), (0.04, "above")])

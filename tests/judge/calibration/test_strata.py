@@ -49,11 +49,13 @@ def test_of_one_model_keeps_only_its_strata_and_questions() -> None:
 
 
 def test_prompt_sets_are_strata_of_their_own() -> None:
-    items, labels = columns({("a", "safe"): (100, harm(0, 50))}, prompt_sets=["p", "q"] * 50)
-    found = stratify(items, labels)
-    assert [(r.prompt_set, r.size, r.labelled) for r in found.rows] == [
-        ("p", 50, 25),
-        ("q", 50, 25),
+    cells = {("a", "safe"): (60, harm(0, 30)), ("a", "harmful"): (40, harm(0, 20))}
+    found = stratify(*columns(cells, prompt_sets=["p", "q"] * 50))
+    assert [(r.verdict, r.prompt_set, r.size, r.labelled) for r in found.rows] == [
+        ("harmful", "p", 20, 10),
+        ("harmful", "q", 20, 10),
+        ("safe", "p", 30, 15),
+        ("safe", "q", 30, 15),
     ]
 
 
