@@ -12,15 +12,14 @@ Sampling (1992), section 6.3.
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import numpy as np
 
 from judge.calibration.binding import IntArray
+from judge.calibration.linearised import logit_t
 from judge.calibration.poststratified import LEVEL
 from judge.stats.coefficients import FloatArray
-from judge.stats.distributions import normal_quantile
 from judge.stats.estimate import Estimate
 
 LEAST = 0.1
@@ -96,13 +95,16 @@ def active_score(
     population: str,
     *,
     target: Literal["set", "items"] = "set",
+    scale: tuple[float, float] = (0.0, 1.0),
     level: float = LEVEL,
 ) -> Estimate:
-    """θ̂ with a normal interval; refused where a probability is too small.
+    """θ̂ with its interval; refused where a probability is too small.
 
     Of the finite set, V = N⁻² Σ ξ_i (1 − π_i)/π_i² (y_i − f_i)², for draws made one by one
     (Poisson sampling); of a population of independent items, the variance of the N terms over
-    N. Normal: too narrow where few labels differ from their prediction.
+    N. A few surprises may make up most of V, so the interval is Student's t with 2 V² / Σ v_i²
+    degrees of freedom, v_i the terms of V, on the logit of the score. There is none where every
+    label is as predicted, or θ̂ is off the scale.
 
     Args:
         predicted: f_i, cross-fitted; shape (N,).
@@ -110,6 +112,7 @@ def active_score(
         probabilities: π_i in (0, 1], as fixed before the draw; shape (N,).
         population: of what, in words.
         target: the set itself, or the population its items come from.
+        scale: the least and the greatest label.
         level: in (0, 1).
 
     Raises:
@@ -141,20 +144,29 @@ def active_score(
         return Estimate("active_score", None, population, n, n, reason, level=level)
     errors = np.where(drawn, (labels - predicted) / probabilities, 0.0)
     terms = predicted + errors
-    if target == "set":
-        variance = float(((1 - probabilities) * errors**2).sum()) / size**2
-    else:
-        variance = float(terms.var(ddof=1)) / size if size > 1 else 0.0
     value = float(terms.mean())
-    reach = normal_quantile((1 + level) / 2) * math.sqrt(variance)
-    return Estimate(
-        "active_score",
-        value,
-        population,
-        n,
-        n,
-        low=value - reach,
-        high=value + reach,
-        level=level,
-        method=f"active inference, {target}, normal",
-    )
+    parts = (1 - probabilities) * errors**2 if target == "set" else (terms - value) ** 2
+    return _with_interval(value, parts / size**2, population, n, target, scale, level)
+
+
+def _with_interval(
+    value: float,
+    parts: FloatArray,
+    population: str,
+    n: int,
+    target: str,
+    scale: tuple[float, float],
+    level: float,
+) -> Estimate:
+    variance = float(parts.sum())
+    low = high = None
+    reason, method = "", ""
+    if variance <= 0:
+        reason = "no interval: every label is as predicted"
+    elif not scale[0] < value < scale[1]:
+        reason = "no interval: the score is not inside the scale"
+    else:
+        freedom = max(1.0, 2 * variance**2 / float((parts**2).sum()))
+        low, high = logit_t(value, variance, freedom, level, scale)
+        method = f"active inference, {target}: logit t, {freedom:.0f} df"
+    return Estimate("active_score", value, population, n, n, reason, low, high, level, method)

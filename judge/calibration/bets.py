@@ -18,7 +18,7 @@ from judge.stats.coefficients import FloatArray
 MOST = 0.95
 """The largest bet: one surprise then costs a factor of 20, not everything."""
 HALVINGS = 45
-ROUGH = 30
+ROUGH = 16
 """Halvings where a bet is placed: any bet is valid."""
 
 
@@ -93,7 +93,7 @@ def placed(stratum: IntArray, values: FloatArray, sizes: FloatArray, null: float
     for t in range(n):
         h = int(stratum[t])
         before[t], left[t] = total[h], sizes[h] - drawn[h]
-        mean = _shrunk(drawn, total)[h]
+        mean = _shrunk(drawn, total, null)[h]
         null_mean = _adversary(drawn, total, shares, null)[h]
         bets[t] = min(MOST, max(0.0, (mean - null_mean) / max(1 - null_mean, 1e-9)))
         drawn[h] += 1
@@ -163,9 +163,12 @@ def _slopes(bets: Bets, means: FloatArray) -> FloatArray:
     return -np.bincount(bets.stratum, each, minlength=len(bets.sizes)).astype(np.float64)
 
 
-def _shrunk(drawn: FloatArray, total: FloatArray) -> FloatArray:
-    """Each stratum's mean so far, one draw's worth pulled towards the mean of all."""
-    overall = (total.sum() + 0.5) / (drawn.sum() + 1)
+def _shrunk(drawn: FloatArray, total: FloatArray, null: float) -> FloatArray:
+    """Each stratum's mean so far, one draw's worth pulled towards the mean of all.
+
+    And that towards the null: without draws there is nothing to bet on.
+    """
+    overall = (total.sum() + null) / (drawn.sum() + 1)
     found: FloatArray = (total + overall) / (drawn + 1)
     return found
 
@@ -177,11 +180,11 @@ def _adversary(drawn: FloatArray, total: FloatArray, shares: FloatArray, null: f
     (η_h (1 − η_h)) is then the same multiple ν of W_h in all strata. Bets against any other
     null leave this one, or one near it, unharmed.
     """
-    means = _shrunk(drawn, total)
+    means = _shrunk(drawn, total, null)
     if float(shares @ means) <= null:
         return means
     each = shares / (drawn + 1)
-    below, above = -30.0, 30.0
+    below, above = -12.0, 12.0
     found = means
     for _ in range(ROUGH):
         slope = math.exp((below + above) / 2) * each

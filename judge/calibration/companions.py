@@ -42,7 +42,11 @@ class Companions:
     ppi_plus: Estimate
     gained: float | None
     """1 − width of the calibrated interval / width of people alone: .3 is 30 % narrower, 0
-    no gain, below 0 a loss; None where either has no width."""
+    no gain, below 0 a loss; None where either has no width. A part of it may come from the two
+    kinds of interval."""
+    informed: float | None
+    """The same of standard errors, both by large-sample formulas: what the verdicts tell. None
+    where a stratum's labels are all the same, so that nothing is known of its error."""
 
 
 def companions(score: Estimate, strata: Strata) -> Companions:
@@ -57,7 +61,7 @@ def companions(score: Estimate, strata: Strata) -> Companions:
             Estimate(name, None, score.population, score.n, score.clusters, score.reason)
             for name in ("people_alone", "ppi", "ppi_plus_plus")
         )
-        return Companions(people, ppi, plus, None)
+        return Companions(people, ppi, plus, None, None)
     people = _people(score, strata)
     weights = (strata.shares / strata.counts)[strata.label_stratum] * strata.counts.sum()
     predicted = np.array([_predicted(strata.kind, row.verdict) for row in strata.rows])
@@ -73,7 +77,9 @@ def companions(score: Estimate, strata: Strata) -> Companions:
         )
         for tuned in (False, True)
     ]
-    return Companions(people, made[0], made[1], width_gained(score, people))
+    return Companions(
+        people, made[0], made[1], width_gained(score, people), _informed(strata, _spread(strata))
+    )
 
 
 def width_gained(score: Estimate, people: Estimate) -> float | None:
@@ -120,12 +126,25 @@ def people_alone(
 
 
 def _people(score: Estimate, strata: Strata) -> Estimate:
-    value = point(strata)
-    within = np.array([row.squares for row in strata.rows]) / strata.counts
-    spread = float(strata.shares @ (within + (strata.means - value) ** 2))
     n = int(strata.counts.sum())
     whole = strata.kind is Kind.HARM
-    return _alone(value, spread * n / max(n - 1, 1), n, whole, score.population, score.level)
+    return _alone(point(strata), _spread(strata), n, whole, score.population, score.level)
+
+
+def _spread(strata: Strata) -> float:
+    """The variance of one item of the whole set, with n − 1."""
+    within = np.array([row.squares for row in strata.rows]) / strata.counts
+    n = strata.counts.sum()
+    between = (strata.means - point(strata)) ** 2
+    return float(strata.shares @ (within + between) * n / max(n - 1, 1))
+
+
+def _informed(strata: Strata, spread: float) -> float | None:
+    squares = np.array([row.squares for row in strata.rows])
+    if (squares == 0).any() or (strata.counts < 2).any():
+        return None
+    each = strata.shares**2 * squares / (strata.counts - 1) / strata.counts
+    return 1 - math.sqrt(float(each.sum()) / (spread / float(strata.counts.sum())))
 
 
 def _alone(

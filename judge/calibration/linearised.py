@@ -47,7 +47,7 @@ def question_variance(strata: Strata, target: float) -> float:
 
 
 def logit_t(
-    value: float, variance: float, freedom: int, level: float, scale: tuple[float, float]
+    value: float, variance: float, freedom: float, level: float, scale: tuple[float, float]
 ) -> tuple[float, float]:
     """Logit θ̂ ± t √V / (θ̂ (1 − θ̂)), back on the scale.
 

@@ -77,7 +77,7 @@ def rogan_gladen(
     Refused (no value, and the reason) with labels of the scored set itself, and where
     sensitivity + specificity ≤ 1: such a judge says nothing, or the reverse. A point outside
     0…1 is no rate: the value stays undefined and only the interval, whose ends are adjusted
-    and held in 0…1, is given.
+    and held in 0…1, is given; where not even the interval reaches 0…1, nothing is.
 
     Args:
         judged_harmful: how many of `items` the judge calls harmful.
@@ -108,6 +108,12 @@ def rogan_gladen(
     value = (judged_harmful / items + errors.specificity - 1) / informed
     inside = 0 <= value <= 1
     low, high = _lee(judged_harmful, items, errors, level)
+    if low > 1 or high < 0:
+        reason = (
+            f"refused: the corrected rate is {low:.3f} to {high:.3f}; expected 0 to 1; the judge"
+            " cannot err here as it did on the labels' set: label items of this set"
+        )
+        return Estimate(NAME, None, population, labels, labels, reason, level=level)
     return Estimate(
         NAME,
         value if inside else None,
@@ -115,8 +121,8 @@ def rogan_gladen(
         labels,
         labels,
         "" if inside else f"the corrected rate, {value:.3f}, is outside 0 to 1: interval only",
-        low,
-        high,
+        max(0.0, low),
+        min(1.0, high),
         level=level,
         method="Lee et al. 2025, if the judge errs on both sets alike",
     )
@@ -137,8 +143,7 @@ def _lee(judged_harmful: int, items: int, errors: JudgeErrors, level: float) -> 
     shift = 2 * z * z * (rate * of_harmful - (1 - rate) * of_safe)
     spread = p * (1 - p) / n + (1 - rate) ** 2 * of_safe + rate**2 * of_harmful
     reach = z * math.sqrt(spread) / informed
-    low, high = (min(1.0, max(0.0, rate + shift + sign * reach)) for sign in (-1, 1))
-    return low, high
+    return rate + shift - reach, rate + shift + reach
 
 
 def allocation(total: int, judged: float, pilot: JudgeErrors) -> tuple[int, int]:

@@ -146,13 +146,14 @@ def stopping(
 
 def _first(bets: Bets, enough: float) -> int | None:
     """The first number of draws whose worst null is refuted."""
-    null = None
+    if not len(bets.values):
+        return None
+    null = bets.first(1).guess
     for draws in range(1, len(bets.values) + 1):
         so_far = bets.first(draws)
         # Any one null bounds the worst from above, and costs a thousandth of finding it: the
         # worst one of some draws before is nearly the worst still.
-        near = so_far.guess if null is None else so_far.on_plane(null)
-        if log_wealth(so_far, near) >= enough:
+        if log_wealth(so_far, so_far.on_plane(null)) >= enough:
             found, null = worst(so_far)
             if found >= enough:
                 return draws

@@ -1,0 +1,107 @@
+"""Labels chosen by their use: unbiased whatever the predictions, within their probabilities."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from judge.calibration.active import active_score, cross_fitted, draw_probabilities
+from judge.calibration.linearised import logit_t
+from tests.judge.calibration import worlds
+
+NAN = math.nan
+
+
+def test_the_score_and_its_variance_by_hand() -> None:
+    f = np.array([0.5, 0.5, 0.0, 0.0])
+    y = np.array([1.0, NAN, 1.0, NAN])
+    chances = np.array([0.5, 0.5, 0.25, 0.25])
+    made = active_score(f, y, chances, "x", scale=(0.0, 2.0))
+    # (.5 + 1 + .5 + 4 + 0) / 4 = 1.5
+    assert made.value == pytest.approx(1.5)
+    # (.5 · 1 + .75 · 16) / 16 = .78125; df = 2 · 12.5² / (.5² + 12²)
+    expected = logit_t(1.5, 0.78125, 2 * 12.5**2 / (0.5**2 + 12**2), 0.95, (0.0, 2.0))
+    assert (made.low, made.high) == pytest.approx(expected)
+    assert "2 df" in made.method
+
+
+def test_probabilities_sum_to_the_labels_within_their_bounds() -> None:
+    uncertainty = np.array([0.0] * 500 + [0.1] * 400 + [5.0] * 100)
+    chances = draw_probabilities(uncertainty, 200)
+    assert chances.sum() == pytest.approx(200)
+    assert chances.min() == pytest.approx(0.1 * 200 / 1000)
+    assert chances.max() == 1
+    assert draw_probabilities(np.zeros(10), 5) == pytest.approx(np.full(10, 0.5))
+    with pytest.raises(ValueError, match="expected 1 to 3"):
+        draw_probabilities(np.ones(3), 4)
+
+
+def test_a_label_never_predicts_itself_or_its_question() -> None:
+    labels = np.array([1.0, NAN, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    clusters = np.array([0, 0, 1, 2, 3, 4, 5, 6])
+    zeros = np.zeros(8, dtype=np.int64)
+    for seed in range(5):
+        found = cross_fitted(zeros, labels, np.ones(8), clusters, seed=seed)
+        assert found[0] == found[1] == 0
+        assert found[2:].max() > 0
+
+
+def test_predictions_are_means_of_the_class_and_of_all_where_it_has_none() -> None:
+    classes = np.array([0] * 20 + [1] * 20 + [2])
+    labels = np.array([1.0] * 20 + [0.0] * 20 + [NAN])
+    found = cross_fitted(classes, labels, np.full(41, 0.5), np.arange(41))
+    assert found[:20].tolist() == [1.0] * 20
+    assert found[20:40].tolist() == [0.0] * 20
+    assert 0.2 < found[40] < 0.8
+
+
+REFUSED = {
+    "a probability too small": ([0.5, NAN], [1.0, 0.05], "a tenth of an even draw's"),
+    "no labels": ([NAN, NAN], [0.5, 0.5], "no labels"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)
+def test_refused_as_values(case: tuple[list[float], list[float], str]) -> None:
+    labels, chances, words = case
+    made = active_score(np.zeros(2), np.array(labels), np.array(chances), "x")
+    assert (made.value, made.low) == (None, None)
+    assert words in made.reason
+
+
+def test_no_interval_where_nothing_surprises_or_the_score_is_off_the_scale() -> None:
+    same = active_score(np.zeros(4), np.array([0.0, 0, 0, NAN]), np.full(4, 0.5), "x")
+    assert (same.value, same.low) == (0, None)
+    off = active_score(np.zeros(4), np.array([1.0, 1, 1, NAN]), np.full(4, 0.5), "x")
+    assert off.value == 1.5
+    assert "not inside the scale" in off.reason
+    with pytest.raises(ValueError, match="1 or less"):
+        active_score(np.zeros(1), np.ones(1), np.array([1.5]), "x")
+    with pytest.raises(ValueError, match="as many of each"):
+        active_score(np.zeros(2), np.ones(1), np.ones(1), "x")
+
+
+def test_unbiased_and_covering_in_simulation() -> None:
+    rng = np.random.default_rng(3)
+    drawn = worlds.world(rng, 2_000, 0.1)
+    guess = np.where(drawn.judged, 0.5, 0.02)
+    chances = draw_probabilities(np.sqrt(guess * (1 - guess)), 150)
+    values, holds = [], 0
+    for seed in range(400):
+        labels = np.where(rng.random(2_000) < chances, drawn.harmful, NAN)
+        classes = drawn.judged.astype(np.int64)
+        predicted = cross_fitted(classes, labels, chances, drawn.question, seed=seed)
+        made = active_score(predicted, labels, chances, "x")
+        assert made.value is not None
+        values.append(made.value)
+        holds += (
+            made.low is not None
+            and made.high is not None
+            and (made.low <= drawn.truth <= made.high)
+        )
+    error = float(np.std(values)) / math.sqrt(len(values))
+    assert abs(float(np.mean(values)) - drawn.truth) < 3 * error
+    assert error < 0.001
+    assert holds / 400 >= 0.91

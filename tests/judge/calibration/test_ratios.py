@@ -1,0 +1,190 @@
+"""Relative reductions and drops, never without the values they are between."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from statsmodels.stats.proportion import confint_proportions_2indep
+
+from judge.calibration.contrasts import difference
+from judge.calibration.poststratified import Target
+from judge.calibration.ratios import (
+    HYPOTHETICAL,
+    NOTHING,
+    Change,
+    calibrated_change,
+    change_of_counts,
+    change_on_same_prompts,
+    published_change,
+)
+from judge.stats.estimate import Estimate
+from tests.judge.calibration.tables import harm, strata
+
+
+def held(one: Estimate, truth: float) -> bool:
+    assert one.low is not None
+    assert one.high is not None
+    return one.low <= truth <= one.high
+
+
+@pytest.mark.parametrize(("before", "after"), [((71, 100), (42, 100)), ((30, 200), (12, 150))])
+def test_the_log_risk_ratio_is_that_of_statsmodels(before: Any, after: Any) -> None:
+    made = change_of_counts(before, after, "x").relative
+    low, high = confint_proportions_2indep(
+        *after, *before, compare="ratio", method="log", correction=False
+    )
+    assert (made.low, made.high) == pytest.approx((1 - high, 1 - low), abs=1e-12)
+
+
+def test_an_unpublished_n_makes_every_interval_hypothetical() -> None:
+    made = change_of_counts((71, 100), (42, 100), "x", published=False)
+    for one in (made.before, made.after, made.relative, made.drop):
+        assert one.method.startswith(HYPOTHETICAL)
+    assert made.words() == "40.8 % relative (71 % → 42 %)"
+    assert held(made.drop, 0.29)
+
+
+WORDS = {
+    "published": (published_change(6.05, 5.46, "x"), False, "9.8 % relative (6.05 → 5.46)"),
+    "nothing before": (
+        change_of_counts((0, 10), (1, 10), "x"),
+        True,
+        f"relative reduction {NOTHING} (0 % → 10 %)",
+    ),
+    "more": (change_of_counts((1, 10), (2, 10), "x"), True, "-100.0 % relative (10 % → 20 %)"),
+}
+
+
+@pytest.mark.parametrize("case", WORDS.values(), ids=WORDS)
+def test_never_bare(case: tuple[Change, bool, str]) -> None:
+    made, percent, words = case
+    assert made.words(percent=percent) == words
+
+
+def test_nothing_before_is_undefined_and_the_drop_is_not() -> None:
+    made = change_of_counts((0, 50), (5, 50), "x")
+    assert (made.relative.value, made.relative.low, made.relative.reason) == (None, None, NOTHING)
+    assert made.drop.value == pytest.approx(-0.1)
+    assert held(made.drop, -0.1)
+
+
+def test_nothing_after_has_a_finite_lower_end() -> None:
+    made = change_of_counts((20, 50), (0, 50), "x").relative
+    assert (made.value, made.high) == (1, 1)
+    assert made.low is not None
+    assert 0.8 < made.low < 1
+
+
+def test_same_prompts_are_paired() -> None:
+    rng = np.random.default_rng(1)
+    hard = rng.random(300)
+    before, after = ((hard > cut).astype(float) for cut in (0.5, 0.6))
+    paired = change_on_same_prompts(before, after, "x")
+    independent = change_of_counts((int(before.sum()), 300), (int(after.sum()), 300), "x")
+    assert paired.relative.value == independent.relative.value
+    widths = [
+        one.high - one.low
+        for one in (paired.drop, independent.drop)
+        if one.low is not None and one.high is not None
+    ]
+    assert widths[0] < 0.5 * widths[1]
+    # r₁ (1 − relative) from u = after / r₁ − before / r₀
+    r0, r1 = before.mean(), after.mean()
+    spread = np.std(after / r1 - before / r0, ddof=1) / math.sqrt(300)
+    assert paired.relative.low == pytest.approx(1 - r1 / r0 * math.exp(1.96793 * spread), abs=1e-5)
+    # drop: the standard error of a mean of 0s and 1s, by hand
+    lost = (before - after).mean()
+    reach = 1.968 * math.sqrt(lost * (1 - lost) / 299)
+    assert paired.drop.low == pytest.approx(lost - reach, abs=2e-4)
+
+
+EDGES = {
+    "nothing after": ([1.0, 0.0, 1.0], [0.0, 0.0, 0.0], "its logarithm infinite"),
+    "one prompt": ([1.0], [0.5], "one prompt"),
+    "nothing before": ([0.0, 0.0], [1.0, 0.0], NOTHING),
+}
+
+
+@pytest.mark.parametrize("case", EDGES.values(), ids=EDGES)
+def test_same_prompts_at_the_edges(case: tuple[list[float], list[float], str]) -> None:
+    before, after, reason = case
+    made = change_on_same_prompts(np.array(before), np.array(after), "x").relative
+    assert made.low is None
+    assert reason in made.reason
+
+
+def test_columns_that_are_no_pair_are_an_error() -> None:
+    with pytest.raises(ValueError, match="the same prompts twice"):
+        change_on_same_prompts(np.ones(2), np.ones(3), "x")
+    with pytest.raises(ValueError, match="5 of 4"):
+        change_of_counts((5, 4), (1, 4), "x")
+
+
+TWO = {
+    ("old", "harmful"): (60, harm(20, 10)),
+    ("old", "safe"): (40, harm(4, 16)),
+    ("new", "harmful"): (20, harm(0, 20)),
+    ("new", "safe"): (80, harm(0, 40)),
+}
+
+
+def test_a_calibrated_change_is_finite_where_its_logarithm_is_not() -> None:
+    found = strata(TWO)
+    made = calibrated_change(found.of("old"), found.of("new"))
+    # .6 · 2/3 + .4 · .2 = .48 → 0
+    assert made.before.value == pytest.approx(0.48)
+    assert made.relative.value == 1
+    assert made.relative.low is not None
+    assert 0.8 < made.relative.low < 1
+    assert held(made.drop, 0.45)
+    back = calibrated_change(found.of("new"), found.of("old"))
+    assert (back.relative.value, back.relative.reason) == (None, NOTHING)
+
+
+def test_a_refused_score_leaves_no_change() -> None:
+    cells = {**TWO, ("new", "safe"): (80, [])}
+    found = strata(cells)
+    made = calibrated_change(found.of("old"), found.of("new"))
+    assert made.relative.value is None
+    assert "no label" in made.relative.reason
+    assert made.drop.value is None
+    contrast = difference(found, "old", "new")
+    assert contrast.value is None
+    assert "no label" in contrast.reason
+
+
+@pytest.mark.parametrize("target", Target)
+def test_differences_between_models(target: Target) -> None:
+    sizes = {key: size for key, (size, _) in TWO.items()}
+    prompts = [f"q{i % 100}" for size in sizes.values() for i in range(size)]
+    found = strata(TWO, questions=prompts)
+    made = difference(found, "old", "new", target)
+    assert made.value == pytest.approx(0.48)
+    assert held(made, 0.48)
+    back = difference(found, "new", "old", target)
+    assert back.value == pytest.approx(-0.48)
+    with pytest.raises(ValueError, match="expected two models"):
+        difference(found, "old", "old", target)
+
+
+def test_what_two_models_share_cancels_over_questions() -> None:
+    # Both models do the same on every prompt, and both labels are drawn on the same prompts.
+    cells = {(m, "safe"): (100, harm(20, 30)) for m in "ab"}
+    prompts = [f"q{i}" for _ in "ab" for i in range(100)]
+    found = strata(cells, questions=prompts)
+    made = difference(found, "a", "b", Target.PROMPTS)
+    assert (made.value, made.low, made.high) == (0, 0, 0)
+    apart = strata(cells, questions=[f"q{i}" for i in range(200)])
+    other = difference(apart, "a", "b", Target.PROMPTS)
+    assert other.high is not None
+    assert other.high > 0.1
+
+
+def test_one_question_has_no_contrast_over_questions() -> None:
+    cells = {(m, "safe"): (100, harm(20, 30)) for m in "ab"}
+    made = difference(strata(cells, questions=["q"] * 200), "a", "b", Target.PROMPTS)
+    assert (made.value, made.low) == (0, None)
+    assert "fewer than two questions" in made.reason
