@@ -60,18 +60,24 @@ def compute(study: Study, asked: Asked) -> Computed:
         NothingComputable: there is nothing to report.
     """
     section = study.settings.report
-    made_from = material(study.store)
     settings = Settings(section.level, asked.resamples or section.resamples, section.seed)
+    planned = report_settings(study, asked.resamples)
+    with study.store.snapshot():  # of a study that is being voted on, one moment
+        made_from = material(study.store)
+        facts = study_facts(study)
+        questions = turn_counts(study.store)
+        runs = run_facts(study.store)
+        plan = kept(study.store, planned, narrowed=bool(asked.groups or asked.judges))
     report = full_report(
         made_from,
-        study_facts(study),
+        facts,
         settings=settings,
         groups=asked.groups,
         judges=asked.judges,
         by=asked.by,
-        questions=turn_counts(study.store),
-        runs=run_facts(study.store),
-        plan=kept(study.store, report_settings(study, asked.resamples)),
+        questions=questions,
+        runs=runs,
+        plan=plan,
     )
     return Computed(report, document(report, made_from.texts), made_from)
 

@@ -68,8 +68,14 @@ def plans(store: Store) -> list[FrozenPlan]:
     return found
 
 
-def kept(store: Store, settings: Mapping[str, Any]) -> str:
-    """Whether a report with these settings keeps to the frozen plan, in one sentence."""
+def kept(store: Store, settings: Mapping[str, Any], *, narrowed: bool = False) -> str:
+    """Whether a report with these settings keeps to the frozen plan, in one sentence.
+
+    Args:
+        store: of the study.
+        settings: from :func:`report_settings`.
+        narrowed: the report leaves out raters or judges; a plan has all of them.
+    """
     known = plans(store)
     if not known:
         return "No analysis plan was frozen (evenhand plan-analysis): read this as exploratory."
@@ -79,6 +85,10 @@ def kept(store: Store, settings: Mapping[str, Any]) -> str:
     if not before:
         when += f", after {plan.votes_before:,} votes: not before the first one"
     changed = differences(plan.settings, dict(settings))
+    if narrowed:
+        when += " (which has all raters and judges; this report was asked for some of them)"
+    if not changed and narrowed:
+        return f"This report keeps to the settings alone of the analysis plan {when}."
     if not changed:
         return f"This report keeps to the analysis plan {when}."
     places = "; ".join(f"{d.path}: {d.left} → {d.right}" for d in changed)

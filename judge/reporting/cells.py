@@ -21,9 +21,9 @@ def count(number: int) -> Cell:
 
 
 def ratio(estimate: Estimate) -> Cell:
-    """Numerator and denominator of a share, e.g. 454/721."""
+    """Numerator and denominator of a share, e.g. 454/721; rows alone where halves count."""
     if estimate.denominator is None:
-        return Cell(f"{estimate.n:,}")
+        return Cell(f"of {estimate.n:,}")
     return Cell(f"{estimate.numerator}/{estimate.denominator}", estimate)
 
 

@@ -9,7 +9,7 @@ renderer's work, and no name from a file can become markup.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -114,6 +114,37 @@ class Section:
     title: str
     parts: tuple[Part, ...] = ()
     sections: tuple[Section, ...] = ()
+
+
+def told_apart(sections: tuple[Section, ...]) -> tuple[Section, ...]:
+    """The same with every id once: ids are made of names, and two names may make one.
+
+    "GPT 4" and "gpt-4" do, or a group called "all"; the later one gets a number.
+    """
+    taken: set[tuple[type, str]] = set()  # a table and a picture may share an id
+
+    def free(kind: type, id: str) -> str:
+        found, number = id, 1
+        while (kind, found) in taken:
+            number += 1
+            found = f"{id}-{number}"
+        taken.add((kind, found))
+        return found
+
+    def named(part: Part) -> Part:
+        return (
+            part if isinstance(part, Text | Facts) else replace(part, id=free(type(part), part.id))
+        )
+
+    def alone(section: Section) -> Section:
+        return replace(
+            section,
+            id=free(Section, section.id),
+            parts=tuple(map(named, section.parts)),
+            sections=tuple(map(alone, section.sections)),
+        )
+
+    return tuple(map(alone, sections))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from judge.reporting.document import Document, Facts, Part, Section, Text, Weight
+from judge.reporting.document import Document, Facts, Part, Section, Text, Weight, told_apart
 from judge.reporting.findings import Findings
 from judge.reporting.layout import counted
 from judge.reporting.scope import Texts, slug
@@ -64,7 +64,7 @@ def document(report: Report, texts: Texts | None = None) -> Document:
         tuple(_lead(report)),
         f"{100 * report.level:g} % intervals: cluster bootstrap by question,"
         f" {report.resamples:,} resamples, seed {report.seed}",
-        tuple(_sections(report, texts)),
+        told_apart(tuple(_sections(report, texts))),
     )
 
 
@@ -92,7 +92,8 @@ def headlines(found: Excess, beside: Reference, dimension: str = "") -> Iterator
     """What one judge's agreement is worth, in two paragraphs: report and console begin so."""
     said = excess.headline(found)
     words = said.words[0].lower() + said.words[1:]
-    yield Text(f"On {dimension}: {words}" if dimension else said.words, said.weight)
+    where = f"On {dimension} ({found.population}): {words}"
+    yield Text(where if dimension else said.words, said.weight)
     second = reference.headline(beside)
     yield Text(second.words, second.weight)
 

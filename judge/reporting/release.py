@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
-from collections.abc import Sequence
 
 import pandas as pd
 
@@ -18,11 +16,13 @@ COLUMNS = (
     "rater_group", "layer", "occurrence", "purpose", "inclusion_probability", "outcome",
 )  # fmt: skip
 
+SAID = ("unit_id", "turn", "dimension", "occurrence", "value")
+
 
 def votes_csv(judgments: pd.DataFrame) -> str:
     """Usable votes and what each judge said of the same unit.
 
-    Raters are R1, R2 … in an order that tells nothing of when they joined; no text, no comment,
+    Raters are R1, R2 … in an order that tells nothing of who they are; no text, no comment,
     no time, no name goes out. Judges' columns are `judge:NAME`: an outcome, the status of a
     failure, or `not judged`.
 
@@ -33,7 +33,7 @@ def votes_csv(judgments: pd.DataFrame) -> str:
     verdicts = judgments[
         (judgments["source_kind"] == SourceKind.JUDGE) & (judgments["occurrence"] == 1)
     ]
-    names = pseudonyms(sorted(set(votes["source_id"])))
+    names = pseudonyms(votes)
     key = ["unit_id", "turn", "dimension"]
     rows = votes.assign(rater=votes["source_id"].map(names), outcome=votes["value"])
     judges = sorted(set(verdicts["source_id"]))
@@ -55,7 +55,13 @@ def votes_csv(judgments: pd.DataFrame) -> str:
     return out.getvalue()
 
 
-def pseudonyms(raters: Sequence[str]) -> dict[str, str]:
-    """New names in the order of a hash: a list in order of joining would say who is who."""
-    shuffled = sorted(raters, key=lambda name: hashlib.sha256(name.encode()).digest())
-    return {name: f"R{number}" for number, name in enumerate(shuffled, start=1)}
+def pseudonyms(votes: pd.DataFrame) -> dict[str, str]:
+    """New names in the order of a hash of what each rater said, which the file tells anyway.
+
+    The order of joining would say who is who, and so would that of a hash of the names to
+    whoever has a list of them.
+    """
+    said = pd.util.hash_pandas_object(votes[list(SAID)], index=False)
+    sums = said.groupby(votes["source_id"].to_numpy()).sum()
+    shuffled = sorted((int(total), str(name)) for name, total in sums.items())
+    return {name: f"R{number}" for number, (_, name) in enumerate(shuffled, start=1)}

@@ -170,7 +170,8 @@ def scopes(
                 verdicts = select_verdicts(everything, dimension, judge)
                 yield Scope(
                     dimension,
-                    population_words(part, group, simulated=simulated),
+                    population_words(part, group, simulated=simulated)
+                    + (", whole dialogues" if dialogues else ""),
                     judge,
                     group,
                     part,

@@ -16,6 +16,7 @@ import pandas as pd
 from annotate.errors import NothingComputable, UsageError
 from annotate.records import Layer, Outcome, SourceKind, Status
 from judge.reporting.findings import findings
+from judge.reporting.layout import tallied
 from judge.reporting.scope import Material, Settings, choose, population_words, scopes
 from judge.reporting.topics import harm_labels
 from judge.reporting.topics.study import StudyFacts
@@ -147,7 +148,9 @@ def _dimension(judgments: pd.DataFrame, dimension: str, settings: Report) -> Dim
     )
     notes = []
     if not blocks:
-        notes.append("no usable votes on this dimension, so no agreement")
+        left_out = select_votes(here, dimension, groups=None, simulated=False).excluded
+        why = f" ({tallied(left_out)})" if left_out else ""
+        notes.append(f"no usable votes on this dimension, so no agreement{why}")
     if not judges:
         notes.append("no judge has verdicts on this dimension")
     counted = tuple(

@@ -51,6 +51,16 @@ def test_a_plan_before_the_first_vote_is_kept_or_not(study: Store) -> None:
     assert "departs" in departed
 
 
+def test_a_choice_of_raters_or_judges_is_not_the_plan(study: Store) -> None:
+    freeze(study, SETTINGS)
+    said = kept(study, SETTINGS, narrowed=True)
+    assert said.startswith("This report keeps to the settings alone of the analysis plan")
+    assert "this report was asked for some of them" in said
+    departed = kept(study, {**SETTINGS, "level": 0.9}, narrowed=True)
+    assert "departs" in departed
+    assert "this report was asked for some of them" in departed
+
+
 def test_a_plan_after_votes_does_not_pass_for_one_before(study: Store) -> None:
     cast(study)
     freeze(study, SETTINGS)

@@ -11,6 +11,7 @@ import pandas as pd
 from judge.reporting.document import Exchange, Part, Section, Text
 from judge.reporting.layout import counted
 from judge.reporting.scope import Scope, Texts
+from judge.reporting.wordings import capital, people
 from judge.stats.agreement import CATEGORIES, S1
 from judge.stats.joint import IntArray
 
@@ -52,6 +53,7 @@ class Gallery:
 
     key: str
     judge: str
+    simulated: bool
     units: int
     """Units with votes and a usable verdict."""
     apart: int
@@ -63,7 +65,7 @@ def found(scope: Scope) -> Gallery:
     """Units by distance of people's mean from the judge's verdict, then by votes, then by id."""
     rows = scope.rows[S1]
     if not len(rows.vote):
-        return Gallery(scope.key, scope.judge, 0, 0, ())
+        return Gallery(scope.key, scope.judge, scope.simulated, 0, 0, ())
     keys = pd.MultiIndex.from_frame(rows.frame[["unit_id", "turn"]])
     unit, places = keys.factorize(sort=True)
     votes = np.bincount(3 * unit + rows.vote, minlength=3 * len(places)).reshape(-1, 3)
@@ -81,20 +83,25 @@ def found(scope: Scope) -> Gallery:
         for n in order
         if distance[n] > 0
     ]
-    return Gallery(scope.key, scope.judge, len(places), apart, tuple(worst))
+    return Gallery(scope.key, scope.judge, scope.simulated, len(places), apart, tuple(worst))
 
 
 def section(values: Gallery, texts: Texts | None) -> Section:
     """The exchanges, each with what was said; without texts the votes alone."""
-    said = (
-        f"Judge {values.judge} and the plurality of people differ on {values.apart} of"
-        f" {counted(values.units, 'unit')} (pair × turn). The {len(values.worst)} widest apart:"
-        if values.worst
-        else f"Judge {values.judge} and people never differ, on {counted(values.units, 'unit')}."
-    )
+    who = people(values.simulated)
+    judge = f"judge {values.judge}"
+    if values.worst:
+        said = (
+            f"{capital(judge)} and the plurality of {who} differ on {values.apart} of"
+            f" {counted(values.units, 'unit')} (pair × turn). The {len(values.worst)} widest apart:"
+        )
+    elif values.units:
+        said = f"{capital(judge)} and {who} never differ, on {counted(values.units, 'unit')}."
+    else:
+        said = f"No unit has both a vote of {who} and a usable verdict of {judge}."
     parts: list[Part] = [Text(said)]
     parts += _exchanges(values, texts)
-    return Section(f"gallery-{values.key}", "Where judge and people part", tuple(parts))
+    return Section(f"gallery-{values.key}", f"Where judge and {who} part", tuple(parts))
 
 
 def _exchanges(values: Gallery, texts: Texts | None) -> Iterator[Exchange]:
@@ -114,8 +121,8 @@ def _exchanges(values: Gallery, texts: Texts | None) -> Iterator[Exchange]:
             f"Question {one.question}{', ' + one.category if one.category else ''},"
             f" {f'turn {one.turn}' if one.turn else 'whole dialogue'}",
             (
-                f"people: {one.votes_a} for {one.model_a}, {one.votes_tie} tie or both bad,"
-                f" {one.votes_b} for {one.model_b}",
+                f"{people(values.simulated)}: {one.votes_a} for {one.model_a},"
+                f" {one.votes_tie} tie or both bad, {one.votes_b} for {one.model_b}",
                 f"judge {values.judge}: {verdict}{orders}",
             ),
             tuple((_cut(asked), _cut(a), _cut(b)) for asked, a, b in turns),

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from judge.cli import main
-from scripts.report_schema import schema
+from scripts.report_schema import FILE, schema
 from tests.judge.reporting.test_latex_tables import _compiled as compiled
 from tests.judge.reporting.test_latex_tables import pdflatex as pdflatex  # a fixture
 
@@ -173,6 +173,10 @@ def test_report_json_is_what_the_schema_says(folder: Path) -> None:
     assert [error.message for error in checker.iter_errors(value)] == []
     del value["level"]
     assert not checker.is_valid(value)
+
+
+def test_the_schema_that_readers_get_is_the_one_of_the_code() -> None:
+    assert json.loads(FILE.read_text("utf-8")) == schema(), "run python -m scripts.report_schema"
 
 
 def test_the_tables_of_a_real_report_compile(folder: Path, pdflatex: str, tmp_path: Path) -> None:
