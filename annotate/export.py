@@ -24,39 +24,51 @@ COLUMNS = (
 
 
 def export_votes(store: Store, folder: Path) -> list[tuple[Path, int]]:
-    """Write votes.jsonl and votes.csv; returns (file, rows).
+    """Write votes.jsonl, votes.csv and, if there are any, harm_labels.jsonl; (file, rows).
 
-    Only standing votes; raters under their pseudonyms. Both files are written beside their
-    names and moved into place, so an interrupted export never looks whole.
+    Only what stands; raters under their pseudonyms. The first two hold votes and labels alike,
+    the third the labels in the form that `import` reads. All are written beside their names
+    and moved into place, so an interrupted export never looks whole.
 
     Raises:
         StoreUnavailable: the folder cannot be written.
     """
-    jsonl, table = folder / "votes.jsonl", folder / "votes.csv"
-    part_jsonl, part_table = _part(jsonl), _part(table)
+    files = [folder / name for name in ("votes.jsonl", "votes.csv", "harm_labels.jsonl")]
+    parts = [_part(file) for file in files]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        count = _write_parts(store, part_jsonl, part_table)
-        part_jsonl.replace(jsonl)
-        part_table.replace(table)
+        counts = _write_parts(store, *parts)
+        written = [
+            (file, part, count)
+            for file, part, count in zip(files, parts, counts, strict=True)
+            if count or file is not files[2]
+        ]
+        for file, part, _count in written:
+            part.replace(file)
+        if len(written) < len(files):
+            parts[2].unlink()
+            files[2].unlink(missing_ok=True)
     except BaseException as error:
         with contextlib.suppress(OSError):
-            part_jsonl.unlink(missing_ok=True)
-            part_table.unlink(missing_ok=True)
+            for part in parts:
+                part.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise StoreUnavailable(
                 f"{folder}: the export was not written ({error}); check the folder and free space"
             ) from error
         raise
-    return [(jsonl, count), (table, count)]
+    return [(file, count) for file, _part, count in written]
 
 
-def _write_parts(store: Store, part_jsonl: Path, part_table: Path) -> int:
-    count = 0
+def _write_parts(
+    store: Store, part_jsonl: Path, part_table: Path, part_labels: Path
+) -> tuple[int, int, int]:
+    count = labelled = 0
     with (
         store.snapshot(),
         part_jsonl.open("w", encoding="utf-8") as lines,
         part_table.open("w", encoding="utf-8", newline="") as rows,
+        part_labels.open("w", encoding="utf-8") as labels,
     ):
         writer = csv.DictWriter(rows, COLUMNS)
         writer.writeheader()
@@ -64,7 +76,22 @@ def _write_parts(store: Store, part_jsonl: Path, part_table: Path) -> int:
             lines.write(json.dumps(row, ensure_ascii=False) + "\n")
             writer.writerow({name: inert(value) for name, value in row.items()})
             count += 1
-    return count
+            if row["harm"] is not None:
+                labels.write(json.dumps(_label_line(row), ensure_ascii=False) + "\n")
+                labelled += 1
+    return count, count, labelled
+
+
+def _label_line(row: dict[str, Any]) -> dict[str, Any]:
+    """A label as `annotate.readers.harm_labels` reads it."""
+    same = ("benchmark", "question_id", "category", "turn", "rater", "rater_group", "layer")
+    more = ("purpose", "inclusion_probability")
+    return {
+        **{name: row[name] for name in (*same, *more)},
+        "model": row["model_a"],
+        **json.loads(row["harm"]),
+        "comment": row["comment"] or "",
+    }
 
 
 def _part(path: Path) -> Path:

@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from . import ballots, library
+from . import ballots, labels, library
 from .batches import in_batches
 from .errors import DataError, UsageError
+from .harm import AnswerLabel
 from .library import Added
 from .readers import Problem, Source, Where, sources
 from .readers.detect import JUDGMENTS
@@ -155,7 +156,7 @@ def _import_file(
     # A folder of answers means every pair of them; a file of pairs means just those pairs,
     # since they may be a drawn sample.
     answers = _AnswerSets(every_pair=source.kind == "model answers")
-    labels = _Labels(store, verdicts, account, dimensions)
+    judged = _Labels(store, verdicts, account, dimensions)
     done = 0
     for batch in in_batches(source.reader(source.path, source.name, source.benchmark), BATCH):
         with store.write() as conn:
@@ -166,13 +167,15 @@ def _import_file(
                     account.take("answers", answers.add(item.where, item.record))
                     account.read["answers"] += 1
                 elif isinstance(item.record, Label):
-                    labels.add(conn, item.where, item.record)
+                    judged.add(conn, item.where, item.record)
+                elif isinstance(item.record, AnswerLabel):
+                    judged.add_harm(conn, item.where, item.record)
                 elif isinstance(item.record, Grade):
-                    labels.add_grade(conn, item.where, item.record)
+                    judged.add_grade(conn, item.where, item.record)
                 else:
                     _add_plain(store, conn, item.where, item.record, account)
-            labels.store_votes(conn)
-        labels.store_verdicts()
+            judged.store_votes(conn)
+        judged.store_verdicts()
         done += len(batch)
         progress(source.name, done)
     answers.store(store, account)
@@ -359,6 +362,25 @@ class _Labels:
             return
         self._verdicts.append(BoundGrade(where, grade, answer))
 
+    def add_harm(self, conn: sqlite3.Connection, where: Where, label: AnswerLabel) -> None:
+        """Bind one person's harm label and store it; a repeat inside the file is named."""
+        kind = "harm labels"
+        self._account.read[kind] += 1
+        if problem := self._off_turn(conn, where, label):
+            self._account.take(kind, problem)
+            return
+        try:
+            answer = library.bind_answer(conn, label.key, label.model)
+        except DataError as error:
+            self._account.take(kind, Problem(where, "model", str(error)))
+            return
+        first = self._lines.setdefault(labels.import_key(label), where.line)
+        what = labels.import_label(self._store, conn, label, answer, where)
+        self._account.take(kind, what)
+        if what is Added.MERGED and first != where.line:
+            told = f"merged: {label.source_id} gave the same label on line {first}"
+            self._account.problems.append(Problem(where, "", told, warning=True))
+
     def _off(self, conn: sqlite3.Connection, where: Where, label: Label) -> Problem | None:
         """A turn that cannot be judged; a note on a dimension seen for the first time."""
         if problem := self._off_turn(conn, where, label):
@@ -376,7 +398,7 @@ class _Labels:
         return None
 
     def _off_turn(
-        self, conn: sqlite3.Connection, where: Where, label: Label | Grade
+        self, conn: sqlite3.Connection, where: Where, label: Label | Grade | AnswerLabel
     ) -> Problem | None:
         """A turn that the question does not have, or to which it gives the reply itself."""
         if label.key not in self._asked:

@@ -415,7 +415,8 @@ CREATE TABLE label_item (
 ;;
 CREATE UNIQUE INDEX label_item_once ON label_item (answer, turns, layer, coalesce(draw, ''))
 ;;
-CREATE INDEX label_item_serving ON label_item (layer, (draw IS NULL), serving)
+-- With held, so that finding the next item reads no row of those that have their labels.
+CREATE INDEX label_item_serving ON label_item (layer, (draw IS NULL), serving, id, held)
 ;;
 -- Answers that are not shown to raters, and why.
 CREATE TABLE answer_excluded (

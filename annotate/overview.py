@@ -87,6 +87,51 @@ def progress(store: Store, settings: AssignmentSection) -> Progress:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class LabelProgress:
+    """How far the labelling of answers is; `wanted` is labels of all items that are asked."""
+
+    items: int
+    wanted: int
+    finished: int
+    leased: int
+    skips: int
+    opted_out: int
+    """Raters who leave out a subject."""
+    to_settle: int
+    settled: int
+
+
+def label_progress(store: Store, settings: AssignmentSection) -> LabelProgress:
+    """Counts of items, their labels, and what adjudicators have before them."""
+    with store.snapshot() as conn:
+
+        def one(sql: str, *values: object) -> int:
+            return int(conn.execute(sql, values).fetchone()[0])
+
+        served = (
+            "FROM label_item i WHERE i.layer = 'vote' AND (i.draw IS NOT NULL OR ?) AND NOT EXISTS"
+            " (SELECT 1 FROM answer_excluded x WHERE x.answer = i.answer)"
+        )
+        items = one(f"SELECT count(*) {served}", settings.answers == "all")
+        state = (
+            "SELECT count(*) FROM label_assignment a JOIN label_item i ON i.id = a.item"
+            " WHERE a.state = ? AND i.layer = ?"
+        )
+        settled = one(state, "done", "adjudicated")
+        queued = one("SELECT count(*) FROM label_item WHERE layer = 'adjudicated'")
+        return LabelProgress(
+            items=items,
+            wanted=items * settings.labels,
+            finished=one(state, "done", "vote"),
+            leased=one("SELECT count(*) FROM label_assignment WHERE state = 'leased'"),
+            skips=one("SELECT count(*) FROM label_skip"),
+            opted_out=one("SELECT count(DISTINCT rater) FROM rater_optout"),
+            to_settle=queued - settled,
+            settled=settled,
+        )
+
+
 def raters(store: Store) -> list[RaterRow]:
     """Every invited rater, whether or not they voted, in order of invitation."""
     names = seats.names(store)

@@ -62,7 +62,7 @@ class Pages:
         """A screen, or why there is none."""
         settings = self._live.get()
         if isinstance(screen, Empty):
-            return self.empty(screen)
+            return self.empty(rater, screen)
         if isinstance(screen, LabelScreen):
             return self.label_screen(rater, screen, settings, have)
         return self.pair_screen(rater, screen, settings, have)
@@ -155,10 +155,10 @@ class Pages:
             return {"done": progress.done, "open": progress.open, "of": task}
         return {"done": done, "open": max(0, open_then - (done - done_then)), "of": task}
 
-    def empty(self, empty: Empty) -> dict[str, Any]:
+    def empty(self, rater: Rater, empty: Empty) -> dict[str, Any]:
         """Why there is nothing to show."""
         settings = self._live.get()
-        labelled = settings.protocol.harm_labels is not None
+        todo = tasks.tasks_of(rater, settings)
         return {
             "state": "empty",
             "reason": empty.reason,
@@ -168,7 +168,11 @@ class Pages:
             "until": empty.until,
             "title": settings.study.title,
             "contact": settings.study.contact,
-            "progress": {"done": empty.done, "open": 0, "of": "items" if labelled else "pairs"},
+            "progress": {
+                "done": empty.done,
+                "open": 0,
+                "of": todo[0] if len(todo) == 1 else "items",
+            },
         }
 
     def consent_page(self, rater: Rater, settings: Settings) -> dict[str, Any]:

@@ -141,6 +141,8 @@ def serve(study: Path, host: str, port: int, root_path: str, open_browser: bool)
 def invite(study: Path, names: tuple[str, ...], group: str | None, url: str | None) -> None:
     """Invite raters by name and print their links (the same link each time).
 
+    Raters of the group "adjudicator" settle harm labels that disagree, and rate nothing else.
+
     \b
     Example: evenhand invite harm-study Ada Grace --group expert
     """
@@ -295,7 +297,8 @@ def export(study: Path, out: Path | None) -> None:
 
     with Opened(study) as opened:
         for path, rows in export_votes(opened.store, out or _exports(study)):
-            click.echo(f"Wrote {path}: {rows:,} votes")
+            what = "labels" if path.stem == "harm_labels" else "votes"
+            click.echo(f"Wrote {path}: {rows:,} {what}")
 
 
 @main.command()

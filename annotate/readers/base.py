@@ -10,9 +10,10 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
+from ..harm import AnswerLabel
 from ..records import Answer, Grade, Label, Question, Reference
 
-Record: TypeAlias = Question | Answer | Reference | Label | Grade
+Record: TypeAlias = Question | Answer | Reference | Label | Grade | AnswerLabel
 
 MAX_LINE_CHARACTERS = 20_000_000
 

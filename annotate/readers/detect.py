@@ -13,6 +13,7 @@ from typing import Any
 from .base import Read, Where
 from .fastchat import read_answers, read_pair_judgments, read_questions, read_references
 from .grades import read_mtbench101_grades, read_single_grades
+from .harm_labels import read_harm_labels
 from .labels import read_labels
 from .mtbench101 import read_dialogues
 from .pairs import read_pairs
@@ -55,8 +56,11 @@ PLAIN: dict[str, tuple[Reader | None, int, str]] = {
     "judge prompts": (None, 9, "prompts of a judge: not imported; they are not study data"),
     "single-answer grades": (read_single_grades, 3, ""),
     "MT-Bench-101 grades": (read_mtbench101_grades, 3, ""),
+    "harm labels": (read_harm_labels, 3, ""),
 }
-JUDGMENTS = ("labels", "pair judgments", "single-answer grades", "MT-Bench-101 grades")
+JUDGMENTS = (
+    "labels", "pair judgments", "single-answer grades", "MT-Bench-101 grades", "harm labels",
+)  # fmt: skip
 """Kinds that speak about questions and answers of other files."""
 
 
@@ -118,6 +122,8 @@ def _by_fields(path: Path, first: dict[str, Any]) -> tuple[str, str]:
         return "MT-Bench-101 grades", ""
     if {"task", "history"} <= fields:
         return "MT-Bench-101 dialogues", ""
+    if {"model", "rater"} <= fields and {"response_type", "severity", "harm"} & fields:
+        return "harm labels", ""
     if {"answer_a", "answer_b"} & fields:
         return "pairs", ""
     if {"model_a", "model_b", "winner"} <= fields:
@@ -129,8 +135,8 @@ def _by_fields(path: Path, first: dict[str, Any]) -> tuple[str, str]:
     shown = ", ".join(sorted(fields)[:8])
     return "other", (
         f"unknown kind (its first record has: {shown}); expected FastChat questions, answers,"
-        " references or judgments, MT-Bench-101 dialogues, labels with model_a/model_b/winner, or"
-        " Evenhand pairs"
+        " references or judgments, MT-Bench-101 dialogues, labels with model_a/model_b/winner,"
+        " harm labels with model/rater/response_type/severity, or Evenhand pairs"
     )
 
 

@@ -10,6 +10,7 @@
   // five fast presses are one answer, and nobody reads a question in less.
   const QUIET_MS = 350;
   const HEARTBEAT_MS = 60_000;
+  const ASKING = ["rate", "label"];
   const CHOICES = ["left", "tie", "both_bad", "right"];
   const KEYS = { 1: "left", 2: "tie", 3: "both_bad", 4: "right", a: "left", b: "right", t: "tie", n: "both_bad",
     arrowleft: "left", arrowright: "right" };
@@ -52,11 +53,12 @@
     const before = state;
     state = next;
     if (next.progress) progress = next.progress;
-    if (next.state === "rate") return showScreen(next, before);
+    if (ASKING.includes(next.state)) return showScreen(next, before);
     root.dataset.state = next.state;
     root.dataset.ready = "";
     if (next.state === "consent") showConsent(next);
     else if (next.state === "declined") showDeclined();
+    else if (next.state === "stopped") showStopped();
     else showEmpty(next);
     busy = false;
     root.dataset.ready = "1";
@@ -78,13 +80,16 @@
     page(
       el("h1", {}, next.title),
       next.notice ? el("div", { class: "eh-note" }, el("b", {}, t("notice")), el("div", { class: "eh-text", html: next.notice })) : null,
-      el("h2", {}, t("instructions")), el("div", { class: "eh-text", html: next.instructions }),
-      el("h2", {}, t("questions_asked")),
-      el("ul", { class: "eh-asked" }, ...next.dimensions.map((d) =>
-        el("li", {}, el("b", {}, d.question), el("span", { class: "eh-text", html: d.rubric })))),
+      ...[next.instructions, next.labelling].filter(Boolean).flatMap((text, index) =>
+        [index ? null : el("h2", {}, t("instructions")), el("div", { class: "eh-text", html: text })]),
+      ...(next.dimensions.length ? [el("h2", {}, t("questions_asked")),
+        el("ul", { class: "eh-asked" }, ...next.dimensions.map((d) =>
+          el("li", {}, el("b", {}, d.question), el("span", { class: "eh-text", html: d.rubric }))))] : []),
+      ...(next.form ? labelling.explained(next.form) : []),
+      ...(next.content.length ? [el("h2", {}, t("content_title")), el("p", {}, t("content_text")), subjects(next.content)] : []),
       el("h2", {}, t("consent")), el("div", { class: "eh-text", html: next.consent }),
       el("div", { class: "eh-actions" },
-        el("button", { class: "eh-primary", id: "eh-agree", onclick: () => send("consent", { agreed: true }) }, t("agree")),
+        el("button", { class: "eh-primary", id: "eh-agree", onclick: () => send("consent", { agreed: true, ...(next.content.length ? { declined: chosen(root) } : {}) }) }, t("agree")),
         el("button", { class: "eh-quiet", id: "eh-decline", onclick: () => send("consent", { agreed: false }) }, t("decline"))),
       contact(next));
   }
@@ -94,9 +99,36 @@
       el("div", { class: "eh-actions" }, el("button", { class: "eh-quiet", onclick: load }, t("change_mind"))));
   }
 
+  function showStopped() {
+    page(el("h1", {}, t("stopped_title")), el("p", {}, t("stopped_text")),
+      el("div", { class: "eh-actions" }, el("button", { class: "eh-quiet", id: "eh-go-on", onclick: load }, t("go_on"))));
+  }
+
+  // Subjects that a rater may leave out: at consent, and at any time from the top of the page.
+  const subjects = (content) => el("div", { class: "eh-subjects" }, ...content.map((one) =>
+    el("label", {}, el("input", { type: "checkbox", value: one.name, checked: one.out }), el("span", {}, one.name.replace(/_/g, " ")))));
+  const chosen = (where) => [...where.querySelectorAll(".eh-subjects input:checked")].map((box) => box.value);
+
+  function leaveOut() {
+    if (!state || !(state.content || []).length) return;
+    const box = dialog(t("content_title"), el("p", {}, t("content_text")), subjects(state.content),
+      el("div", { class: "eh-actions" },
+        el("button", { class: "eh-primary", id: "eh-content-ok", onclick: () => {
+          const categories = chosen(box);
+          box.close();
+          send("decline", { categories });
+        } }, t("keep")),
+        el("button", { class: "eh-quiet", onclick: () => box.close() }, t("cancel"))));
+  }
+
+  async function stop() {
+    await sendDraft();
+    send("stop", {});
+  }
+
   function showEmpty(next) {
     const until = next.until ? new Date(next.until).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) : "";
-    page(el("h1", {}, t(`empty_${next.reason}_title`)), el("p", {}, t(`empty_${next.reason}_text`, { ...next, until })),
+    page(el("h1", {}, t(`empty_${next.reason}_title`)), el("p", {}, t(`empty_${next.reason}_text`, { ...next, until, what: t(`of_${next.progress.of}`) })),
       next.done ? el("div", { class: "eh-actions" },
         el("button", { class: "eh-quiet", id: "eh-undo", onclick: undo }, t("undo_last"))) : null,
       contact(next));
@@ -110,9 +142,12 @@
     return el("header", { class: "eh-top" }, el("div", { class: "eh-top-in" },
       el("span", { class: "eh-title" }, (state && state.title) || "Evenhand"),
       el("div", { class: "eh-progress" },
-        progress ? el("span", { id: "eh-count" }, `${t("pairs_done", progress)} · ${t("pairs_open", progress)}`) : null,
-        progress ? el("div", { class: "eh-meter", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": all, "aria-valuenow": done, "aria-label": t("pairs_done", progress) },
+        progress ? el("span", { id: "eh-count" }, `${t(`${progress.of}_done`, progress)} · ${t("pairs_open", progress)}`) : null,
+        progress ? el("div", { class: "eh-meter", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": all, "aria-valuenow": done, "aria-label": t(`${progress.of}_done`, progress) },
           el("i", { style: `inline-size:${all ? (100 * done) / all : 0}%` })) : null),
+      state && (state.content || []).length && ASKING.includes(state.state)
+        ? el("button", { class: "eh-quiet eh-wide", id: "eh-content", onclick: leaveOut }, t("content")) : null,
+      state && ASKING.includes(state.state) ? el("button", { class: "eh-quiet eh-wide", id: "eh-stop", title: t("stop_title"), onclick: stop }, t("stop")) : null,
       el("button", { class: "eh-quiet", id: "eh-theme", "aria-label": t("theme"), title: t("theme"), onclick: toggleTheme }, "◐"),
       el("button", { class: "eh-quiet", id: "eh-help", title: t("help_title"), onclick: help }, t("help"))));
   }
@@ -121,24 +156,30 @@
   function showScreen(next, before) {
     // Who works with Tab and Enter goes on from the new question, not from the top of the page.
     const focused = root.contains(document.activeElement);
-    const samePage = before && before.state === "rate" && before.page === next.page && find(".eh-rows");
+    const samePage = before && before.state === next.state && before.page === next.page && find(".eh-rows");
+    const asking = next.state === "label" ? labelPanel(next) : bar(next);
     if (!samePage) {
-      fill(top(), el("main", { class: "eh-main", id: "eh-main", tabindex: "-1" }, el("div", { class: "eh-rows" })), bar(next));
+      const rows = el("div", { class: "eh-rows" });
+      const main = el("main", { class: "eh-main", id: "eh-main", tabindex: "-1" }, rows);
+      if (next.state === "label") { main.classList.add("eh-labelling"); main.append(asking); }
+      fill(top(), main, ...(next.state === "label" ? [] : [asking]));
     } else {
       find(".eh-top").replaceWith(top());
-      find(".eh-bar").replaceWith(bar(next));
+      find(next.state === "label" ? ".eh-form" : ".eh-bar").replaceWith(asking);
     }
     const rows = find(".eh-rows");
     if (next.from === 1) rows.replaceChildren();
     for (const row of next.rows) rows.append(rowNode(row, next));
     for (const node of rows.querySelectorAll("[data-t]")) node.textContent = t(node.dataset.t);
-    root.dataset.state = "rate";
+    cover(next);
+    root.dataset.state = next.state;
     root.dataset.screen = next.screen;
     root.dataset.ready = "";
     const newest = rows.lastElementChild;
     if (!samePage) window.scrollTo(0, 0);
     else if (next.rows.length && next.from > 1) newest.scrollIntoView({ block: "start", behavior: "smooth" });
-    live.textContent = t("ready", { turn: next.turn, question: next.dimension.question });
+    const question = next.dimension ? next.dimension.question : next.form.question;
+    live.textContent = next.turn ? t("ready", { turn: next.turn, question }) : question;
     keyFor = null;
     activeMs = 0;
     activeSince = document.hidden ? 0 : performance.now();
@@ -147,15 +188,40 @@
     settle();
   }
 
+  // Texts that are hard to read wait until the rater asks for them, both sides alike.
+  let uncovered = "";
+  function cover(next) {
+    const hidden = next.covered && uncovered !== next.page;
+    find(".eh-rows").toggleAttribute("data-covered", Boolean(hidden));
+    const over = find(".eh-cover");
+    if (over) over.remove();
+    if (hidden) find(".eh-rows").prepend(el("div", { class: "eh-cover" }, el("p", {}, t("covered")),
+      el("button", { class: "eh-primary", id: "eh-uncover", "aria-keyshortcuts": "v", onclick: uncover }, t("uncover"), el("kbd", { "aria-hidden": "true" }, "V"))));
+  }
+  const isCovered = () => Boolean(find(".eh-rows[data-covered]"));
+  function uncover() {
+    if (!state || !isCovered()) return;
+    uncovered = state.page;
+    cover(state);
+    find(".eh-question").focus({ preventScroll: true });
+  }
+
+  function labelPanel(next) {
+    const kept = draftOf(next);
+    return labelling.panel(next, kept.label || {}, kept.comment || "", raw);
+  }
+
   function rowNode(row, next) {
-    const asked = "left" in row; // else the question gives the reply: context, nothing to compare
+    const sides = next.state === "label" ? ["answer"] : ["left", "right"];
+    const asked = sides[0] in row; // else the question gives the reply: context, nothing to compare
     return el("section", { class: "eh-row", "data-turn": row.turn },
       el("div", { class: "eh-prompt" },
         el("p", { class: "eh-label" }, next.turns > 1 ? t(asked ? "turn_of" : "turn_given", { turn: row.turn, turns: next.turns }) : t("prompt")),
         el("div", { class: "eh-text", html: row.prompt })),
-      !asked ? null : el("div", { class: "eh-sides" }, ...["left", "right"].map((side) =>
+      !asked ? null : el("div", { class: sides.length > 1 ? "eh-sides" : "eh-single" }, ...sides.map((side) =>
         el("article", { class: "eh-answer", "data-side": side, "aria-label": t(`answer_${side}`) },
-          el("div", { class: "eh-head", "aria-hidden": "true" }, el("span", { class: "eh-letter" }, t(`answer_${side}`))),
+          sides.length > 1 ? el("div", { class: "eh-head", "aria-hidden": "true" }, el("span", { class: "eh-letter" }, t(`answer_${side}`)))
+            : el("p", { class: "eh-label" }, t("answer_answer")),
           el("div", { class: "eh-text eh-formatted", html: row[side] }),
           el("pre", { class: "eh-text eh-raw", hidden: true })))));
   }
@@ -164,7 +230,7 @@
     const words = next.dimension;
     const label = { left: words.left, right: words.right, tie: words.tie, both_bad: words.both_bad };
     const rubricOpen = sessionStorage.getItem("eh-rubric") === "1";
-    const commentOpen = Boolean(draftOf(next));
+    const commentOpen = Boolean(draftOf(next).comment);
     const keep = (event) => { setUnsent({ screen: next.screen, comment: event.target.value }); clearTimeout(draftTimer); draftTimer = setTimeout(sendDraft, 600); };
     return el("section", { class: "eh-bar", "aria-label": words.question }, el("div", { class: "eh-bar-in" },
       el("div", { class: "eh-trouble", role: "alert", hidden: true }, el("span", {})),
@@ -192,7 +258,7 @@
   // Answers count only after the keys were quiet for a moment (see QUIET_MS).
   function settle() {
     const draft = find("#eh-comment");
-    if (draft && !draft.value) draft.value = draftOf(state);
+    if (draft && !draft.value) draft.value = draftOf(state).comment || "";
     settling = true;
     settleAgain();
   }
@@ -211,23 +277,34 @@
 
   async function vote(choice) {
     if (busy || !state || state.state !== "rate") return;
+    if (isCovered()) { find("#eh-uncover").focus(); return; }
+    pick(choice);
+    await save("vote", { choice }, choice, () => vote(choice));
+  }
+
+  async function saveLabel(label) {
+    if (busy || !state || state.state !== "label") return;
+    await save("label", { label }, JSON.stringify(label), () => saveLabel(label));
+  }
+
+  // What was decided goes to the server, and what it shows next comes back.
+  async function save(path, decided, identity, again) {
     busy = true;
     // One key per answer: the same one again is the same vote, another one must not pass for it.
-    if (choice !== keyFor) { voteKey = newKey(); keyFor = choice; }
+    if (identity !== keyFor) { voteKey = newKey(); keyFor = identity; }
     root.dataset.ready = "";
-    pick(choice);
     status(t("saving"));
     trouble(null);
     clearTimeout(draftTimer);
     const comment = find("#eh-comment"), screen = state.screen;
     if (activeSince) { activeMs += performance.now() - activeSince; activeSince = performance.now(); }
     try {
-      const next = await call("vote", { screen, choice, key: voteKey, comment: comment ? comment.value : "",
+      const next = await call(path, { screen, ...decided, key: voteKey, comment: comment ? comment.value : "",
         active_ms: Math.round(activeMs), page: state.page, turns: state.visible });
       if ((unsent() || {}).screen === screen) setUnsent(null);
       show(next);
       status(t("saved"));
-    } catch (error) { refused(error, () => vote(choice)); }
+    } catch (error) { refused(error, again); }
   }
 
   function refused(error, again) {
@@ -271,7 +348,7 @@
     root.dataset.ready = "";
     await sendDraft();
     undoKey = undoKey || newKey();
-    const have = state.state === "rate" ? { page: state.page, turns: state.visible } : {};
+    const have = ASKING.includes(state.state) ? { page: state.page, turns: state.visible } : {};
     try { show(await call("undo", { ...have, key: undoKey })); undoKey = ""; status(t("undone")); }
     catch (error) {
       if (error.code !== "offline" && error.code !== "not_saved") undoKey = "";
@@ -282,12 +359,12 @@
   }
 
   function skip() {
-    if (busy || !state || state.state !== "rate") return;
+    if (busy || !state || !ASKING.includes(state.state)) return;
     const reasons = state.skip_reasons.map((reason, index) => el("label", {},
       el("input", { type: "radio", name: "eh-reason", value: reason, checked: index === 0 }), el("span", {}, reason)));
     const note = el("textarea", { rows: 2, maxlength: 5000, placeholder: t("skip_note"), "aria-label": t("skip_note") });
     const screen = state.screen;
-    const box = dialog(t("skip_title"), el("p", { class: "eh-step", style: "white-space: normal" }, t("skip_text")), ...reasons, note, el("div", { class: "eh-actions" },
+    const box = dialog(t(state.state === "label" ? "skip_answer_title" : "skip_title"), el("p", { class: "eh-step", style: "white-space: normal" }, t(state.state === "label" ? "skip_answer_text" : "skip_text")), ...reasons, note, el("div", { class: "eh-actions" },
       el("button", { class: "eh-primary", id: "eh-skip-ok", onclick: () => {
         const reason = box.querySelector("input:checked").value;
         box.close();
@@ -297,7 +374,7 @@
   }
 
   function help() {
-    const keys = [["1  A  ←", "key_left"], ["4  B  →", "key_right"], ["2  T", "key_tie"], ["3  N", "key_both_bad"],
+    const keys = state && state.state === "label" ? labelling.keys : [["1  A  ←", "key_left"], ["4  B  →", "key_right"], ["2  T", "key_tie"], ["3  N", "key_both_bad"],
       ["U", "key_undo"], ["S", "key_skip"], ["C", "key_comment"], ["R", "key_raw"], ["?", "key_help"]];
     const list = el("dl", { class: "eh-keys" });
     for (const [names, meaning] of keys)
@@ -305,7 +382,10 @@
     const box = dialog(t("help_title"), list,
       state && state.instructions ? el("div", { class: "eh-text", style: "margin-block-start:1rem", html: state.instructions }) : null,
       state && state.contact ? el("p", { class: "eh-step" }, t("contact", state)) : null,
-      el("div", { class: "eh-actions" }, el("button", { class: "eh-quiet", onclick: () => box.close() }, t("close"))));
+      el("div", { class: "eh-actions" }, el("button", { class: "eh-quiet", onclick: () => box.close() }, t("close")),
+        state && (state.content || []).length && ASKING.includes(state.state)
+          ? el("button", { class: "eh-quiet", onclick: () => { box.close(); leaveOut(); } }, t("content")) : null,
+        state && ASKING.includes(state.state) ? el("button", { class: "eh-quiet", onclick: () => { box.close(); stop(); } }, t("stop")) : null));
   }
 
   function dialog(title, ...children) {
@@ -358,7 +438,8 @@
   }
   function draftOf(next) {
     const draft = unsent();
-    return draft && draft.screen === next.screen ? draft.comment : next.draft;
+    if (draft && draft.screen === next.screen) return draft;
+    return next.state === "label" ? { comment: next.comment, label: next.label } : { comment: next.draft };
   }
   async function sendDraft() {
     clearTimeout(draftTimer);
@@ -383,7 +464,7 @@
     const rows = await call(`raw/${screen}`).catch(() => null);
     if (!rows || !state || state.screen !== screen) return;
     rows.forEach((row, index) => {
-      for (const side of ["left", "right"]) {
+      for (const side of Object.keys(row)) {
         const cell = find(`.eh-row[data-turn="${index + 1}"] .eh-answer[data-side="${side}"]`);
         if (!cell) continue;
         cell.querySelector(".eh-raw").textContent = row[side];
@@ -411,7 +492,18 @@
     if (root.querySelector("dialog[open]")) return;
     const key = event.key.toLowerCase();
     if (key === "?") return help();
-    if (!state || state.state !== "rate") { if (key === "u" && find("#eh-undo")) undo(); return; }
+    if (!state || !ASKING.includes(state.state)) { if (key === "u" && find("#eh-undo")) undo(); return; }
+    if (key === "v" && isCovered()) { event.preventDefault(); return uncover(); }
+    if (state.state === "label") {
+      if (busy) { if (settling) settleAgain(); return; }
+      if (key === "u") undo();
+      else if (key === "s") skip();
+      else if (key === "n" && state.comments) { event.preventDefault(); openComment(); }
+      else if (key === "r") toggleRaw();
+      else if (isCovered()) { if (/^[0-9a-m]$/.test(key)) find("#eh-uncover").focus(); }
+      else labelling.key(event, key);
+      return;
+    }
     if (KEYS[key]) { event.preventDefault(); press(KEYS[key]); }
     else if (key === "u") undo();
     else if (key === "s") skip();
@@ -427,9 +519,18 @@
       if (document.hidden) { if (activeSince) activeMs += performance.now() - activeSince; activeSince = 0; }
       else activeSince = performance.now();
     });
-    setInterval(() => { if (!document.hidden && state && state.state === "rate") call("heartbeat", {}).catch(() => {}); }, HEARTBEAT_MS);
+    setInterval(() => { if (!document.hidden && state && ASKING.includes(state.state)) call("heartbeat", {}).catch(() => {}); }, HEARTBEAT_MS);
     first.then(show, () => load());
   }
+
+  const keepDraft = (draft) => {
+    setUnsent(draft);
+    clearTimeout(draftTimer);
+    draftTimer = setTimeout(sendDraft, 600);
+  };
+  const labelling = window.EVENHAND_LABEL({ el, t, keep: keepDraft, save: saveLabel, say: (text) => { live.textContent = text; },
+    status: (text) => status(text), toggleRaw, openComment, undo, skip, screen: () => state.screen,
+    press: () => { if (busy && settling) settleAgain(); return !busy && !isCovered(); } });
 
   let saved = null;
   try { saved = localStorage.getItem("eh-theme"); } catch { /* private mode */ }

@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeAlias
 
 from annotate.errors import DataError, UsageError
 from annotate.harm import HARM
+from annotate.harm_protocol import HarmLabels
 from annotate.records import digest
 from judge.ask.conversation import DIALOGUE, Case, conversation, has_reference
 from judge.ask.modes import GRADES, HARM_LABELS, Mode, Offered
@@ -39,6 +40,8 @@ _PLACES = (
     "labels",
     "closing",
 )
+_OWN_PLACES = {"dimension", "guidance", "types", "severities", "categories"}
+"""Places that a study's words fill when a prompt is made, not when a case is rendered."""
 _PLACE = re.compile(rf"\{{({'|'.join(_PLACES)})\}}")
 _ANY_PLACE = re.compile(r"\{([a-z_]+)\}")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -170,7 +173,7 @@ def load(dimension: str, mode: Mode = Mode.PAIRWISE) -> JudgePrompt:
     if mode is Mode.HARM:
         if dimension != HARM:
             raise UsageError(f"dimension {dimension!r}: harm labels have only {HARM!r}")
-        return _template("harm")
+        return harm_prompt(HarmLabels())
     if mode is Mode.GRADE and dimension == MTBENCH101:
         return _template(MTBENCH101)
     return prompt_for(shipped(dimension), mode)
@@ -188,6 +191,25 @@ def prompt_for(words: Words, mode: Mode) -> Prompt:
         labels=words.labels if mode is Mode.PAIRWISE else (),
         user=template.user.replace("{dimension}", words.dimension),
     )
+
+
+def harm_prompt(words: HarmLabels, template: Prompt | None = None) -> Prompt:
+    """The prompt that asks for a harm label in the raters' words.
+
+    `template` is a user's own; its places {guidance}, {types}, {severities} and {categories}
+    are filled like those of the program's.
+    """
+    template = template or _template("harm")
+    filled = {
+        "guidance": f"{words.guidance.strip()}\n\n" if words.guidance.strip() else "",
+        "types": "\n".join(f"  {kind}: {text}" for kind, text in words.typed()),
+        "severities": "\n".join(f"  {level:d}: {text}" for level, text in words.graded()),
+        "categories": ", ".join(words.categories),
+    }
+    user = template.user
+    for place, text in filled.items():
+        user = user.replace(f"{{{place}}}", text)
+    return replace(template, user=user)
 
 
 def prompt_from_toml(text: str, where: str) -> Prompt:
@@ -227,7 +249,7 @@ def _checked(data: Mapping[str, Any], mode: Mode, labels: Any, rubrics: Any, whe
     rest = known_texts(data)
     if "{conversation}" not in rest["user"]:
         raise DataError(f"{where}: user has no {{conversation}}; the answers must be shown")
-    odd = sorted(set(_ANY_PLACE.findall(rest["user"])) - set(_PLACES) - {"dimension"})
+    odd = sorted(set(_ANY_PLACE.findall(rest["user"])) - set(_PLACES) - _OWN_PLACES)
     if odd:
         known = ", ".join(f"{{{place}}}" for place in _PLACES)
         raise DataError(f"{where}: user has {{{odd[0]}}}; expected only {known}")

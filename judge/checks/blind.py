@@ -32,9 +32,10 @@ from annotate import leaks, seats
 from annotate.errors import NothingComputable, ServiceError
 from annotate.store import FILE_NAME
 from annotate.study import SETTINGS_NAME, Study, open_study
-from judge.checks.canaries import PLANTS, Planter, Secrets, plant_canaries
+from judge.checks.canaries import LABEL_PLANTS, PLANTS, Planter, Secrets, plant_canaries
 
 PAIRS_WALKED = 3
+ASKING = ("rate", "label")
 SHOWN = 20
 # Keys and values that would name the order or a check item, in payloads of our own.
 TELLTALE = re.compile(
@@ -89,17 +90,24 @@ class BlindResult:
 
 def check(study: Study) -> BlindResult:
     """Serve a copy of the study, walk through it as a rater, search what came back."""
-    with _served_copy(study) as (url, secrets, _planter, copy):
-        seen, leaks_found, screens = _walk(url, secrets, copy)
+    seen = tokens = screens = 0
+    leaks_found: list[Leak] = []
+    for task in _tasks(study):
+        with _served_copy(study, task) as (url, secrets, _planter, copy):
+            for group in _groups(task):
+                more, found, rated = _walk(url, secrets, copy, group)
+                seen, screens = seen + more, screens + rated
+                leaks_found += found
+            tokens = max(tokens, len(secrets.tokens))
     if not screens:
         raise NothingComputable(
-            f"{study.folder}: no pair can be served, so nothing was checked; import pairs with"
-            " their texts first"
+            f"{study.folder}: nothing can be served, so nothing was checked; import pairs or"
+            " answers with their texts first"
         )
     return BlindResult(
         responses=seen,
         screens=screens,
-        tokens=len(secrets.tokens),
+        tokens=tokens,
         leaks=tuple(leaks_found),
         mentions=_mentions(study),
         policy=study.settings.assignment.identity_leaks,
@@ -108,17 +116,28 @@ def check(study: Study) -> BlindResult:
 
 def self_test_lines(study: Study) -> Iterator[tuple[str, bool]]:
     """For each kind of planted leak: a line, and whether the check found it."""
-    with _served_copy(study) as (url, secrets, planter, copy):
-        for kind in PLANTS:
-            planter.kind = kind
-            _seen, found, _screens = _walk(url, secrets, copy)
-            planter.kind = ""
-            said = f"found ({found[0].channel})" if found else "MISSED"
-            yield f"planted in {kind}: {said}", bool(found)
+    for task in _tasks(study):
+        with _served_copy(study, task) as (url, secrets, planter, copy):
+            for kind in PLANTS if task == "pairs" else LABEL_PLANTS:
+                planter.kind = kind
+                _seen, found, _screens = _walk(url, secrets, copy)
+                planter.kind = ""
+                said = f"found ({found[0].channel})" if found else "MISSED"
+                yield f"planted in {kind}: {said}", bool(found)
+
+
+def _tasks(study: Study) -> tuple[str, ...]:
+    """What raters of the study are given, whatever the order."""
+    return ("pairs", "answers") if study.settings.protocol.harm_labels else ("pairs",)
+
+
+def _groups(task: str) -> tuple[str, ...]:
+    """Whose visits are searched: two raters who disagree on answers, and who settles it."""
+    return ("rater",) if task == "pairs" else ("rater", "other", seats.ADJUDICATOR)
 
 
 @contextmanager
-def _served_copy(study: Study) -> Iterator[tuple[str, Secrets, Planter, Study]]:
+def _served_copy(study: Study, task: str) -> Iterator[tuple[str, Secrets, Planter, Study]]:
     import uvicorn
 
     from annotate.app import create_app
@@ -128,7 +147,7 @@ def _served_copy(study: Study) -> Iterator[tuple[str, Secrets, Planter, Study]]:
     try:
         study.store.backup(folder / FILE_NAME)
         shutil.copy(study.folder / SETTINGS_NAME, folder / SETTINGS_NAME)
-        copy = open_study(folder)
+        copy = _only(open_study(folder), task)
         secrets = plant_canaries(copy.store)
         planter = Planter(create_app(copy, console.mount), secrets=secrets)
         listening = socket.create_server(("127.0.0.1", 0))
@@ -144,6 +163,14 @@ def _served_copy(study: Study) -> Iterator[tuple[str, Secrets, Planter, Study]]:
             copy.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _only(copy: Study, task: str) -> Study:
+    """The copy with one task for everybody, and room for every visitor."""
+    room = {"tasks": (task,), "labels": 1000, "answers": "all"}
+    assignment = copy.settings.assignment.model_copy(update=room)
+    settings = copy.settings.model_copy(update={"assignment": assignment})
+    return Study(copy.folder, settings, copy.store)
 
 
 def _wait(ready: Callable[[], bool], seconds: float = 30) -> None:
@@ -213,17 +240,26 @@ def _unbase64(part: str) -> bytes:
         return b""
 
 
-def _walk(host: str, secrets: Secrets, copy: Study) -> tuple[int, list[Leak], int]:
-    """(responses seen, leaks, screens rated) of one rater's visit."""
-    rater = seats.invite(copy.store, f"blind-check {uuid.uuid4()}")
+def _walk(
+    host: str, secrets: Secrets, copy: Study, group: str = "rater"
+) -> tuple[int, list[Leak], int]:
+    """(responses seen, leaks, screens rated) of one visit by a rater of a group."""
+    rater = seats.invite(copy.store, f"blind-check {uuid.uuid4()}", group)
     visitor = _Visitor(host)
     visitor.ask(f"/invite/{seats.invitation_token(copy.store, rater.id)}")
     page = visitor.ask("/rate/")[1].decode("utf-8", "replace")
     for path in _linked(page):
         visitor.ask(path)
-    for path in ("/rate/config", "/rate/gradio_api/info", "/static/rate.js", "/static/rate.css"):
+    for path in (
+        "/rate/config",
+        "/rate/gradio_api/info",
+        "/static/rate.js",
+        "/static/rate.css",
+        "/static/label.js",
+        "/static/label.css",
+    ):
         visitor.ask(path)
-    screens = _rate(visitor)
+    screens = _rate(visitor, HARMFUL if group == "other" else REFUSAL)
     _provoke_errors(visitor)
     return len(visitor.seen), list(_search(visitor, secrets)), screens
 
@@ -234,33 +270,48 @@ def _linked(page: str) -> list[str]:
     return sorted({urllib.parse.urljoin("/rate/", link) for link in links})[:20]
 
 
-def _rate(visitor: _Visitor) -> int:
-    """Walk through a few pairs, with drafts, exact text, undo, skip and a heartbeat."""
+REFUSAL = {"response_type": "full_refusal", "severity": 0}
+HARMFUL = {
+    "response_type": "full_compliance",
+    "severity": 3,
+    "categories": ["privacy"],
+    "specificity": 5,
+    "convincingness": 5,
+}
+
+
+def _rate(visitor: _Visitor, label: dict[str, Any]) -> int:
+    """Walk through a few pairs or answers, with drafts, exact text, undo, skip, heartbeat, stop."""
     visitor.json("/api/screen")
     state = visitor.json("/api/consent", {"agreed": True})
     screens, pages = 0, set[str]()
     choices = ("left", "right", "tie", "both_bad")
-    while state.get("state") == "rate" and len(pages | {state["page"]}) <= PAIRS_WALKED:
+    while state.get("state") in ASKING and len(pages | {state["page"]}) <= PAIRS_WALKED:
         pages.add(state["page"])
         screen = state["screen"]
         visitor.ask(f"/api/raw/{screen}")
-        visitor.json("/api/draft", {"screen": screen, "comment": "half a thought"})
-        vote = {
-            "screen": screen,
-            "choice": choices[screens % 4],
-            "key": uuid.uuid4().hex,
-            "page": state["page"],
-            "turns": state["visible"],
-        }
-        state = visitor.json("/api/vote", vote)
-        visitor.json("/api/vote", {**vote, "choice": "left", "key": uuid.uuid4().hex})
+        draft: dict[str, Any] = {"screen": screen, "comment": "half a thought"}
+        shown = {"page": state["page"], "turns": state["visible"]}
+        sent: dict[str, Any] = {"screen": screen, "key": uuid.uuid4().hex, **shown}
+        if state["state"] == "rate":
+            path, sent["choice"] = "/api/vote", choices[screens % 4]
+            other: dict[str, Any] = {"choice": "left"}
+        else:
+            path, sent["label"] = "/api/label", label
+            other = {"label": {**label, "severity": 1}}
+            draft["label"] = label
+        visitor.json("/api/draft", draft)
+        state = visitor.json(path, sent)
+        visitor.json(path, {**sent, **other, "key": uuid.uuid4().hex})
         screens += 1
         if screens == 2:
             visitor.json("/api/undo", {})
             state = visitor.json("/api/screen")
-    if state.get("state") == "rate":
+    if state.get("state") in ASKING:
         visitor.json("/api/skip", {"screen": state["screen"], "reason": "checking"})
     visitor.json("/api/heartbeat", {})
+    visitor.json("/api/decline", {"categories": [one["name"] for one in state.get("content", [])]})
+    visitor.json("/api/stop", {})
     return screens
 
 
@@ -272,6 +323,9 @@ def _provoke_errors(visitor: _Visitor) -> None:
     for path, body in (
         ("/api/vote", {"screen": "x", "choice": "left", "key": "k" * 16}),
         ("/api/vote", {"screen": 1, "choice": "sideways"}),
+        ("/api/label", {"screen": "x", "label": {"severity": 9}, "key": "k" * 16}),
+        ("/api/label", {"screen": "x", "label": {"response_type": "maybe"}, "key": "k" * 16}),
+        ("/api/decline", {"categories": ["nothing"]}),
         ("/api/skip", {"screen": "x", "reason": "r"}),
         ("/api/undo", {"page": 7}),
         ("/rate/gradio_api/queue/join", {"data": [], "fn_index": 0, "session_hash": "x"}),

@@ -73,6 +73,9 @@ def plant_canaries(store: Store) -> Secrets:
             ("SELECT DISTINCT hash FROM answer", "an answer's hash"),
             ("SELECT id FROM model", "a model's id"),
             ("SELECT id FROM slot", "a slot's id"),
+            ("SELECT id FROM label_item", "an item's id"),
+            ("SELECT id FROM draw", "a draw's name"),
+            ("SELECT id FROM rater", "a rater's id"),
         ):
             for (value,) in conn.execute(sql).fetchall():
                 tokens[value] = what
@@ -95,6 +98,11 @@ def _plant_verdicts(conn: Any, canary: str) -> None:
         " reason, orders) SELECT ?, id, 1, 'harmlessness', 1, 'ok', 'a', ?, 'unknown' FROM pair",
         (run, canary),
     )
+    conn.execute(
+        "INSERT INTO answer_verdict (run, answer, turn, dimension, replicate, status, harm, reason)"
+        " SELECT ?, id, 1, 'harm', 1, 'ok', ?, ? FROM answer",
+        (run, json.dumps({"response_type": canary, "severity": 2}), canary),
+    )
 
 
 @dataclass
@@ -107,7 +115,7 @@ class Planter:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass through, or plant the chosen leak into matching responses."""
-        plant = PLANTS.get(self.kind)
+        plant = {**PLANTS, **LABEL_PLANTS}.get(self.kind)
         if scope["type"] != "http" or plant is None or not plant.matches(scope["path"]):
             await self.app(scope, receive, send)
             return
@@ -206,3 +214,12 @@ PLANTS: dict[str, Plant] = {
     "error": Plant("/api/nothing", _into_json(lambda s: {"message": f"no {s.model}"})),
     "static file": Plant("/static/rate.js", _into_body(lambda s: f"// {s.model}", "(() =>")),
 }
+
+LABEL_PLANTS: dict[str, Plant] = {
+    "a label's payload": Plant("/api/label", _into_json(lambda s: {"note": s.model})),
+    "the judge's label": Plant("/api/label", _into_json(lambda s: {"said": s.verdict})),
+    "an answer's exact text": Plant("/api/raw/.*", _into_body(lambda s: s.pair, "]")),
+    "subjects left out": Plant("/api/decline", _into_json(lambda s: {"n": _b64(s.model)})),
+    "the form's code": Plant("/static/label.js", _into_body(lambda s: f"// {s.model}", "kit")),
+}
+"""Further ones, on the pages where answers are labelled."""

@@ -12,6 +12,7 @@ from typing import Any
 from annotate import library, overview
 from annotate.errors import EvenhandError
 from annotate.live import LiveSettings
+from annotate.study import Settings as StudySettings
 from annotate.study import Study
 from judge.console.html import bar, cards, empty, muted, table, text, warning
 from judge.database.material import material
@@ -60,6 +61,7 @@ class Overview:
         parts = [
             warning(_edited(self._live.error)),
             _progress(progress, settings.assignment.overlap),
+            _labels(self._study, settings),
             "<h2>Raters</h2>",
             _raters(overview.raters(self._study.store)),
             "<h2>Agreement so far</h2>",
@@ -142,6 +144,20 @@ def _progress(progress: overview.Progress, overlap: int) -> str:
         figures.insert(4, (f"{progress.simulated_votes:,}", "simulated votes (not people's)"))
     finished = muted(f"{100 * share:.0f} % of the ratings are finished.")
     return bar(share, "ratings finished") + finished + cards(figures)
+
+
+def _labels(study: Study, settings: StudySettings) -> str:
+    if settings.protocol.harm_labels is None:
+        return ""
+    found = overview.label_progress(study.store, settings.assignment)
+    share = found.finished / found.wanted if found.wanted else 0.0
+    figures = [
+        (f"{found.finished:,} / {found.wanted:,}", "labels finished"),
+        (f"{found.leased:,}", "open on a screen"),
+        (f"{found.skips:,}", f"skips; {found.opted_out:,} raters leave out a subject"),
+        (f"{found.settled:,}", f"settled by adjudicators, {found.to_settle:,} queued"),
+    ]
+    return "<h2>Answers labelled for harm</h2>" + bar(share, "labels finished") + cards(figures)
 
 
 def _raters(rows: Sequence[overview.RaterRow]) -> str:

@@ -7,10 +7,19 @@ from pathlib import Path
 
 from annotate.errors import DataError, UsageError
 from annotate.harm import HARM
+from annotate.harm_protocol import HarmLabels
 from annotate.study import ProtocolSection
 from judge.ask.fastchat_prompts import FastChatPrompt, prompts_from_fastchat
 from judge.ask.modes import Mode
-from judge.ask.prompt import MTBENCH101, JudgePrompt, load, prompt_for, prompt_from_toml
+from judge.ask.prompt import (
+    MTBENCH101,
+    JudgePrompt,
+    Prompt,
+    harm_prompt,
+    load,
+    prompt_for,
+    prompt_from_toml,
+)
 from judge.ask.words import words_of
 
 
@@ -28,10 +37,18 @@ def prompts_for(
         UsageError: a dimension has no words, or a file is for another mode.
         DataError: a file cannot be read as a prompt.
     """
+    rubric = protocol.harm_labels or HarmLabels()
     if files:
-        return _from_files(mode, dimensions, files)
+        return tuple(
+            harm_prompt(rubric, prompt)
+            if isinstance(prompt, Prompt) and mode is Mode.HARM
+            else prompt
+            for prompt in _from_files(mode, dimensions, files)
+        )
     if mode is Mode.HARM:
-        wanted = dimensions or (HARM,)
+        if set(dimensions) <= {HARM}:
+            return (harm_prompt(rubric),)
+        wanted = dimensions
     else:
         wanted = dimensions or tuple(d.name for d in protocol.dimensions)
     own = {d.name: words_of(d) for d in protocol.dimensions}

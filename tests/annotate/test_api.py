@@ -30,6 +30,13 @@ POSTS: dict[str, dict[str, Any]] = {
     "/api/skip": {"screen": "x", "reason": "I cannot judge this topic"},
     "/api/draft": {"screen": "x", "comment": "y"},
     "/api/heartbeat": {},
+    "/api/label": {
+        "screen": "x",
+        "label": {"response_type": "full_refusal", "severity": 0},
+        "key": "k" * 20,
+    },
+    "/api/decline": {"categories": []},
+    "/api/stop": {},
 }
 GETS = ["/api/screen", "/api/raw/x"]
 

@@ -21,6 +21,7 @@ from judge.stats.agreement import pair_judgments
 from tests.annotate.support import (
     HARMFUL,
     REFUSAL,
+    Site,
     cast,
     count,
     expire_leases,
@@ -29,6 +30,7 @@ from tests.annotate.support import (
     label_all,
     label_screen,
     rate_all,
+    room_of,
     tamper,
     votes,
     write_settings,
@@ -177,6 +179,16 @@ def test_undo_takes_back_the_latest_of_either_kind(new_study: MakeStudy) -> None
     assert ballots.undo(study.store, ada.id, settings) == pair.id
     with pytest.raises(RatingError, match="no vote"):
         ballots.undo(study.store, ada.id, settings)
+
+
+def test_undo_passes_over_what_was_said_before_a_skip(study: Study) -> None:
+    ada, settings = join(study, "Ada"), study.settings.assignment
+    first = label_screen(study, ada)
+    give(study, ada, first)
+    label_leases.skip(study.store, label_screen(study, ada), "no", "")
+    with pytest.raises(RatingError, match="no vote"):
+        ballots.undo(study.store, ada.id, settings)
+    assert count(study.store, "SELECT count(*) FROM current_vote") == 1
 
 
 def test_an_expired_lease_goes_to_another_and_its_label_is_refused_not_lost(
@@ -359,3 +371,61 @@ def test_a_table_added_while_serving_counts_from_the_next_screen(new_study: Make
     write_settings(study.folder, labels="-", more=ANSWERS)
     ada = join(study, "Ada")
     assert isinstance(tasks.next_task(study.store, ada, live.get()), LabelScreen)
+
+
+def test_the_page_is_told_what_is_wrong_with_a_label(new_study: MakeStudy) -> None:
+    study = new_study(1, labels="-", more=ANSWERS)
+    browser = Site.of(study).sign_in(join(study, "Ada"))
+    state = browser.get("/api/screen").json()
+    assert (state["state"], state["progress"]) == ("label", {"done": 0, "open": 2, "of": "answers"})
+    body = {"screen": state["screen"], "key": "k" * 20, "label": REFUSAL.to_json()}
+    wrong: list[tuple[dict[str, object], int, str]] = [
+        ({"label": {"response_type": "partial", "severity": 1}}, 409, "no specificity"),
+        ({"label": {"severity": 1}}, 409, "response_type is None"),
+        ({"label": {**REFUSAL.to_json(), "model": "x"}}, 409, "field 'model'"),
+        ({"label": {**REFUSAL.to_json(), "severity": "3"}}, 409, "severity is '3'"),
+        ({"label": []}, 422, "unexpected"),
+        ({"comment": "x" * 5_001}, 409, "5,001 characters"),
+    ]
+    for change, status, said in wrong:
+        answer = browser.post("/api/label", json=body | change)
+        assert (answer.status_code, said in answer.json()["message"]) == (status, True), change
+    assert votes(study.store) == 0
+    assert browser.post("/api/label", json=body).json()["saved"] is True
+    answer = browser.post("/api/decline", json={"categories": ["writing", "nonsense"]})
+    assert "'nonsense' cannot be declined" in answer.json()["message"]
+    assert browser.post("/api/decline", json={"categories": ["writing"]}).json()["state"] == "empty"
+
+
+@pytest.mark.parametrize(
+    ("care", "content", "covered"),
+    [
+        ("", ["writing"], False),
+        ('opt_out = ["gore", "hate"]', ["gore", "hate"], False),
+        ("severity = { writing = 2 }", ["writing"], True),
+        ("severity = { writing = 2 }\nblur_from = 3", ["writing"], False),
+        ("severity = { other = 3 }", ["writing"], False),
+    ],
+)
+def test_what_may_be_declined_and_what_is_covered(
+    new_study: MakeStudy, care: str, content: list[str], covered: bool
+) -> None:
+    study = new_study(1, labels="-", care=care, more=ANSWERS)
+    room = room_of(study)
+    ada = join(study, "Ada", agreed=False)
+    consent = room.state(ada)
+    assert [one["name"] for one in consent["content"]] == content
+    assert consent["dimensions"] == []
+    assert room.consent(ada, agreed=True)["covered"] is covered
+
+
+def test_the_owner_sees_how_far_the_labels_are(new_study: MakeStudy) -> None:
+    from judge.commands.status import status_text
+
+    study = new_study(2, labels="-", more=ANSWERS)
+    label_all(study, join(study, "Ada"))
+    grace = join(study, "Grace")
+    give(study, grace, label_screen(study, grace), HARMFUL)
+    text = status_text(study, None)
+    assert "answers: 4 of 8 labelled (4 items × 2 raters), 1 open" in text
+    assert "votes: 0 cast here" in text

@@ -38,11 +38,11 @@ class Rater:
         self.page.wait_for_selector(READY)
         return self
 
-    def begin(self) -> Rater:
-        """Follow the invitation and agree."""
+    def begin(self, state: str = "rate") -> Rater:
+        """Follow the invitation and agree; `state` is the kind of page that follows."""
         self.open()
         self.page.click("#eh-agree")
-        return self.until_state("rate")
+        return self.until_state(state)
 
     def until_state(self, state: str) -> Rater:
         """Wait for a kind of page."""
@@ -78,7 +78,8 @@ class Rater:
         """Wait until another screen, or none, is shown and takes answers."""
         self.page.wait_for_function(
             "before => { const d = document.querySelector('#evenhand').dataset;"
-            " return d.ready === '1' && (d.state !== 'rate' || d.screen !== before) }",
+            " const asking = ['rate', 'label'].includes(d.state);"
+            " return d.ready === '1' && (!asking || d.screen !== before) }",
             arg=screen,
         )
         return self
@@ -86,6 +87,15 @@ class Rater:
     def vote(self, key: str) -> Rater:
         """Answer by key and wait for what comes next."""
         return self.after(lambda: self.key(key))
+
+    def label(self, *keys: str) -> Rater:
+        """Label by keys and wait for what comes next."""
+
+        def press() -> None:
+            for name in keys:
+                self.key(name)
+
+        return self.after(press)
 
     def status(self, text: str) -> Rater:
         """Wait for a word in the status corner."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,20 @@ content_notice = "Nothing unpleasant."
 reveal = "{reveal}"
 
 {dimensions}
+{labels}
 [assignment]
 overlap = {overlap}
+labels = {overlap}
+{tasks}
+"""
+
+LABELS = """
+[protocol.harm_labels]
+instructions = "Label **one** answer at a time."
+guidance = "Judge what the answer does."
+
+[protocol.care]
+severity = {{ "violence" = {covered} }}
 """
 
 DIMENSION = """
@@ -82,13 +94,22 @@ def make_study(
     dimensions: Sequence[str] = ("safety", "help"),
     overlap: int = 2,
     reveal: str = "after_vote",
+    labels: bool = False,
+    covered: int = 0,
+    tasks: Sequence[str] = ("answers",),
 ) -> Path:
-    """A study with these pairs imported; returns its folder."""
+    """A study with these pairs imported; returns its folder.
+
+    With `labels`, raters do `tasks`; texts on violence (every other question) are covered
+    where `covered` is 2 or 3.
+    """
     study = init(folder)
     (folder / "study.toml").write_text(
         SETTINGS.format(
             reveal=reveal,
             overlap=overlap,
+            labels=LABELS.format(covered=covered) if labels else "",
+            tasks=f"tasks = {json.dumps(list(tasks))}" if labels else "",
             dimensions="".join(DIMENSION.format(name=name) for name in dimensions),
         ),
         "utf-8",
@@ -106,17 +127,18 @@ def make_study(
 def _line(number: int, pair: MadePair) -> dict[str, Any]:
     return {
         "question_id": f"q{number}",
+        "category": ("violence", "advice")[number % 2],
         "turns": list(pair.asked),
         "answer_a": {"model": pair.first[0], "turns": list(pair.first[1])},
         "answer_b": {"model": pair.second[0], "turns": list(pair.second[1])},
     }
 
 
-def invite(folder: Path, name: str) -> str:
+def invite(folder: Path, name: str, group: str | None = None) -> str:
     """The path of a rater's link."""
     store = Store.open(folder / "evenhand.sqlite")
     try:
-        return f"/invite/{seats.invitation_token(store, seats.invite(store, name).id)}"
+        return f"/invite/{seats.invitation_token(store, seats.invite(store, name, group).id)}"
     finally:
         store.close()
 
@@ -171,3 +193,33 @@ def vote_rows(folder: Path, name: str) -> int:
     """How many rows a rater's votes take, withdrawals and all."""
     sql = "SELECT count(*) FROM vote v JOIN rater_person r ON r.rater = v.rater WHERE r.name = ?"
     return int(query(folder, sql, name)[0][0])
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLabel:
+    """A standing harm label with the names behind it."""
+
+    screen: str
+    question: str
+    model: str
+    turn: int
+    layer: str
+    harm: Mapping[str, Any]
+    comment: str
+
+
+def stored_labels(folder: Path, name: str) -> list[StoredLabel]:
+    """A rater's standing labels, oldest first."""
+    rows = query(
+        folder,
+        "SELECT v.label_screen, q.question_id, m.name, v.turn, v.layer, v.harm,"
+        " coalesce(c.comment, '') FROM current_vote v JOIN vote w ON w.id = v.id"
+        " JOIN answer a ON a.id = v.answer JOIN model m ON m.id = a.model"
+        " JOIN question q ON q.id = a.question JOIN rater_person r ON r.rater = v.rater"
+        " LEFT JOIN vote_comment c ON c.vote = v.id WHERE r.name = ? ORDER BY w.rowid",
+        name,
+    )
+    return [
+        StoredLabel(screen, question, model, turn, layer, json.loads(harm), comment)
+        for screen, question, model, turn, layer, harm, comment in rows
+    ]

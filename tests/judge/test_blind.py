@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from annotate import leaks, leases
+from annotate import leaks, tasks
 from annotate.importer import import_paths
 from annotate.store import Store
-from annotate.study import Study, init
-from judge.checks.canaries import PLANTS
+from annotate.study import SETTINGS_NAME, Study, init, open_study
+from judge.checks.canaries import LABEL_PLANTS, PLANTS
 from judge.database.verdict_import import verdict_sink
 
 LINES: list[dict[str, object]] = [
@@ -46,10 +46,16 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
     }
     votes = folder / "votes.jsonl"
     votes.write_text(json.dumps(vote), "utf-8")
-    opened = init(folder / "study")
+    init(folder / "study").close()
+    settings = folder / "study" / SETTINGS_NAME
+    text = settings.read_text("utf-8").replace(
+        "[assignment]", "[protocol.harm_labels]\n[assignment]"
+    )
+    settings.write_text(text, "utf-8")
+    opened = open_study(folder / "study")
     import_paths(opened.store, [source], verdict_sink(opened.store), benchmark="b")
     import_paths(opened.store, [votes], verdict_sink(opened.store), benchmark="b")
-    leases.prepare(opened.store, opened.settings.assignment)
+    tasks.prepare(opened.store, opened.settings)
     yield opened
     opened.close()
 
@@ -73,12 +79,12 @@ def test_nothing_leaks_and_names_inside_texts_are_listed_apart(
     searched = re.search(r"Searched (\d+) responses over (\d+) screens", checked.stdout)
     assert searched is not None
     assert int(searched.group(1)) > 100
-    assert int(searched.group(2)) >= 10
+    assert int(searched.group(2)) >= 20  # pairs; answers by two raters and an adjudicator
     assert "Blind: nothing leaks outside the texts." in checked.stdout
     assert 'question q0, answer of heron-7b: "Heron": 1 pairs' in checked.stdout
 
 
-@pytest.mark.parametrize("kind", PLANTS)
+@pytest.mark.parametrize("kind", [*PLANTS, *LABEL_PLANTS])
 def test_a_planted_leak_is_found(checked: subprocess.CompletedProcess[str], kind: str) -> None:
     assert f"planted in {kind}: found" in checked.stdout
 
