@@ -25,7 +25,7 @@ def percent_agreement(confusion: FloatArray) -> FloatArray:
     1: always the same; 0: never. Takes no account of chance. Undefined without rows.
     Shape (..., k, k) → (...).
     """
-    return ratio(_trace(confusion), confusion.sum((-2, -1)))
+    return ratio(trace(confusion), total(total(confusion)))
 
 
 def cohen_kappa(confusion: FloatArray) -> FloatArray:
@@ -41,9 +41,9 @@ def cohen_kappa(confusion: FloatArray) -> FloatArray:
 
     Shape (..., k, k) → (...).
     """
-    n = confusion.sum((-2, -1))
-    chance = (confusion.sum(-1) * confusion.sum(-2)).sum(-1)
-    return ratio(n * _trace(confusion) - chance, n * n - chance)
+    rows, columns = total(confusion), total(confusion, -2)
+    n, chance = total(rows), total(rows * columns)
+    return ratio(n * trace(confusion) - chance, n * n - chance)
 
 
 def cohen_kappa_symmetrised(confusion: FloatArray) -> FloatArray:
@@ -76,8 +76,8 @@ def alpha_nominal(categories: FloatArray, disagreement: FloatArray) -> FloatArra
     Source: K. Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), sections C
     and D, https://repository.upenn.edu/asc_papers/43
     """
-    n = categories.sum(-1)
-    expected = n * n - (categories**2).sum(-1)
+    n = total(categories)
+    expected = n * n - total(categories**2)
     alpha: FloatArray = 1 - ratio((n - 1) * disagreement, expected)
     return alpha
 
@@ -87,8 +87,8 @@ def alpha_of_confusion(confusion: FloatArray) -> FloatArray:
 
     Shape (..., k, k) → (...); meaning and edges as in :func:`alpha_nominal`.
     """
-    disagreement = 2 * (confusion.sum((-2, -1)) - _trace(confusion))
-    return alpha_nominal(confusion.sum(-1) + confusion.sum(-2), disagreement)
+    disagreement = 2 * (total(total(confusion)) - trace(confusion))
+    return alpha_nominal(total(confusion) + total(confusion, -2), disagreement)
 
 
 def gwet_ac1(observed: FloatArray, prevalence: FloatArray) -> FloatArray:
@@ -103,19 +103,29 @@ def gwet_ac1(observed: FloatArray, prevalence: FloatArray) -> FloatArray:
     of high agreement, British Journal of Mathematical and Statistical Psychology 61
     (2008) 29–48, https://doi.org/10.1348/000711006X126600
     """
-    chance = (prevalence * (1 - prevalence)).sum(-1) / (prevalence.shape[-1] - 1)
+    chance = total(prevalence * (1 - prevalence)) / (prevalence.shape[-1] - 1)
     return ratio(observed - chance, 1 - chance)
 
 
 def ac1_of_confusion(confusion: FloatArray) -> FloatArray:
     """Gwet's AC1 of two judgments per row; shape (..., k, k) → (...)."""
-    both = confusion.sum(-1) + confusion.sum(-2)
-    return gwet_ac1(percent_agreement(confusion), ratio(both, both.sum(-1, keepdims=True)))
+    both = total(confusion) + total(confusion, -2)
+    return gwet_ac1(percent_agreement(confusion), ratio(both, total(both)[..., None]))
 
 
-def _trace(confusion: FloatArray) -> FloatArray:
-    trace: FloatArray = np.trace(confusion, axis1=-2, axis2=-1)
-    return trace
+def total(values: FloatArray, axis: int = -1) -> FloatArray:
+    """The sum over one short axis, slice by slice: numpy's own takes several times as long."""
+    slices = np.moveaxis(values, axis, 0)
+    result: FloatArray = slices[0].astype(np.float64)
+    for one in slices[1:]:
+        result = result + one
+    return result
+
+
+def trace(confusion: FloatArray) -> FloatArray:
+    """Σ_c n_cc; shape (..., k, k) → (...)."""
+    size = range(confusion.shape[-1])
+    return total(np.stack([confusion[..., place, place] for place in size], axis=-1))
 
 
 def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:

@@ -184,7 +184,7 @@ def _human_statistics(setup: str) -> dict[str, Statistic]:
         # Unit-averaged, as Gwet defines it for raters that vary from unit to unit.
         share = columns(totals, 15, 18)
         observed = formulas.ratio(columns(totals, 14, 15), columns(totals, 13, 14))[..., 0]
-        return formulas.gwet_ac1(observed, formulas.ratio(share, share.sum(-1, keepdims=True)))
+        return formulas.gwet_ac1(observed, formulas.ratio(share, formulas.total(share)[..., None]))
 
     def plain_kappa(totals: FloatArray) -> FloatArray:
         # Raters of a pair have no first and second: undefined, the reason says so.
@@ -196,8 +196,8 @@ def _human_statistics(setup: str) -> dict[str, Statistic]:
 
 def _coverage(totals: FloatArray) -> FloatArray:
     """Rows of S2 as a share of those of S1."""
-    kept = _confusion(totals, S2).sum((-2, -1))
-    return formulas.ratio(kept, _confusion(totals, S1).sum((-2, -1)))
+    kept, rows = (formulas.total(formulas.total(_confusion(totals, s))) for s in (S2, S1))
+    return formulas.ratio(kept, rows)
 
 
 def _confusion(totals: FloatArray, setup: str) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from judge.stats.agreement import S2
-from judge.stats.coefficients import FloatArray, ratio
+from judge.stats.coefficients import FloatArray, ratio, total, trace
 from judge.stats.joint import Figure, IntArray, Statistic
 from judge.stats.rows import NO_ROW, Rows, mirrored, model_pairs
 
@@ -40,12 +40,12 @@ def within_pair_kappa(confusions: FloatArray) -> FloatArray:
     Returns:
         Shape (...).
     """
-    per_pair = confusions.sum((-2, -1))
-    margins = (confusions.sum(-1) * confusions.sum(-2)).sum(-1)
+    rows, columns = total(confusions), total(confusions, -2)
+    per_pair, margins = total(rows), total(rows * columns)
     expected = np.where(per_pair > 0, margins / np.where(per_pair > 0, per_pair, 1), 0)
     chance = expected.sum(-1)
     n = per_pair.sum(-1)
-    agree = np.trace(confusions, axis1=-2, axis2=-1).sum(-1)
+    agree = trace(confusions).sum(-1)
     # Rounding leaves 1e-16 where chance is 1, which a division would blow up.
     room = np.where(np.isclose(chance, n, rtol=1e-12, atol=0), 0, n - chance)
     return ratio(agree - chance, room)

@@ -5,9 +5,9 @@ CREATE TABLE "_sqlite_migrations" (
    "name" TEXT,
    "applied_at" TEXT
 );
-INSERT INTO "_sqlite_migrations" VALUES(1,'evenhand.annotate','m001_initial','2026-11-29 20:31:32.820407+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(2,'evenhand.annotate','m002_labels','2026-11-29 20:31:32.831710+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(3,'evenhand.annotate','m003_prompt_sets','2026-11-29 20:31:32.843118+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(1,'evenhand.annotate','m001_initial','2026-11-29 20:45:55.036126+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(2,'evenhand.annotate','m002_labels','2026-11-29 20:45:55.052448+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(3,'evenhand.annotate','m003_prompt_sets','2026-11-29 20:45:55.054928+00:00');
 CREATE TABLE answer (
   id TEXT PRIMARY KEY,
   question TEXT NOT NULL REFERENCES question (id),
@@ -275,7 +275,7 @@ CREATE TABLE study (
   secret TEXT NOT NULL
 ) STRICT
 ;
-INSERT INTO "study" VALUES('00000000-0000-4000-8000-000000000001','2026-11-29T20:31:32.851Z','evenhand 0.1.0','old-secret');
+INSERT INTO "study" VALUES('00000000-0000-4000-8000-000000000001','2026-11-29T20:45:55.060Z','evenhand 0.1.0','old-secret');
 CREATE TABLE vote (
   id TEXT PRIMARY KEY,
   client_key TEXT NOT NULL UNIQUE,
@@ -390,7 +390,7 @@ CREATE TRIGGER draw_item_never_deleted BEFORE DELETE ON draw_item
 BEGIN SELECT RAISE (ABORT, 'draws are append-only: make another one'); END;
 CREATE UNIQUE INDEX label_item_once ON label_item (answer, turns, layer, coalesce(draw, ''))
 ;
-CREATE INDEX label_item_serving ON label_item (layer, (draw IS NULL), serving)
+CREATE INDEX label_item_serving ON label_item (layer, (draw IS NULL), serving, id, held)
 ;
 CREATE UNIQUE INDEX label_assignment_holds_place ON label_assignment (item, place)
   WHERE state IN ('leased', 'done')
