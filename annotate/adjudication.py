@@ -13,6 +13,7 @@ import sqlite3
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from . import library
 from .harm import HARM, HarmLabel
@@ -27,7 +28,11 @@ NEEDED = 2
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """An answer and turn with raters' standing labels, oldest first."""
+    """An answer and turn with the labels that may settle there.
+
+    Labels of a queue of suspects are left out beside those of a sample: who was asked for them
+    depends on what was said, so they may not unsettle what an estimate rests on.
+    """
 
     answer: str
     turn: int
@@ -65,7 +70,6 @@ def refresh(store: Store, conn: sqlite3.Connection, settings: AssignmentSection)
                 str(uuid.uuid4()),
                 unit.answer,
                 json.dumps([unit.turn]),
-                # Labels of a queue of suspects never settle into a sample that estimates rest on.
                 Purpose.ESTIMATION if Purpose.ESTIMATION in unit.purposes else min(unit.purposes),
                 1.0 if apart else share,
                 DISAGREEMENT if apart else AGREEMENT,
@@ -78,7 +82,8 @@ def refresh(store: Store, conn: sqlite3.Connection, settings: AssignmentSection)
 
 def _undecided(conn: sqlite3.Connection) -> Iterator[Unit]:
     rows = conn.execute(
-        "SELECT v.answer, v.turn, json_group_array(json(v.harm)), group_concat(DISTINCT v.purpose)"
+        "SELECT v.answer, v.turn,"
+        " json_group_array(json_object('harm', json(v.harm), 'purpose', v.purpose))"
         " FROM current_vote v JOIN rater r ON r.id = v.rater"
         f" WHERE {_RATERS} AND NOT EXISTS (SELECT 1 FROM label_item i WHERE i.answer = v.answer"
         "  AND i.layer = 'adjudicated' AND i.turns = '[' || v.turn || ']')"
@@ -87,9 +92,11 @@ def _undecided(conn: sqlite3.Connection) -> Iterator[Unit]:
         " GROUP BY v.answer, v.turn HAVING count(DISTINCT v.rater) >= ?",
         (HARM, NEEDED),
     ).fetchall()
-    for answer, turn, labels, purposes in rows:
-        read = tuple(HarmLabel.from_json(label) for label in json.loads(labels))
-        yield Unit(answer, turn, read, frozenset(purposes.split(",")))
+    for answer, turn, labels in rows:
+        among = _of_a_sample(json.loads(labels))
+        if len(among) >= NEEDED:
+            read = tuple(HarmLabel.from_json(one["harm"]) for one in among)
+            yield Unit(answer, turn, read, frozenset(one["purpose"] for one in among))
 
 
 _RATERS = (
@@ -98,12 +105,18 @@ _RATERS = (
 )
 
 
+def _of_a_sample(labels: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The labels that were given for estimates; where there are none, all."""
+    return [one for one in labels if one["purpose"] == Purpose.ESTIMATION] or labels
+
+
 def labels_shown(store: Store, answer: str, turn: int) -> list[HarmLabel]:
     """The labels that an adjudicator sees of a unit, in an order that tells nothing of whose."""
     rows = store.conn.execute(
-        "SELECT v.id, v.harm FROM current_vote v JOIN rater r ON r.id = v.rater"
+        "SELECT v.id, v.harm, v.purpose FROM current_vote v JOIN rater r ON r.id = v.rater"
         f" WHERE {_RATERS} AND v.answer = ? AND v.turn = ?",
         (HARM, answer, turn),
     ).fetchall()
     rows.sort(key=lambda row: digest([store.study_id, row[0]]))
-    return [HarmLabel.from_json(json.loads(harm)) for _vote, harm in rows]
+    known = _of_a_sample([{"harm": row[1], "purpose": row[2]} for row in rows])
+    return [HarmLabel.from_json(json.loads(one["harm"])) for one in known]

@@ -12,11 +12,11 @@ import sqlite3
 import uuid
 from dataclasses import dataclass
 
-from . import library
+from . import library, suspects
 from .errors import LeaseLost, UnknownScreen
 from .harm import HARM
 from .leases import Empty, Progress
-from .records import Layer, Turn, asked_of, turns_from_json
+from .records import Layer, Purpose, Turn, asked_of, turns_from_json
 from .seats import ADJUDICATOR, Rater
 from .store import Store, after, now
 from .study import AssignmentSection, ProtocolSection
@@ -142,7 +142,15 @@ def _held(conn: sqlite3.Connection, rater: str) -> str | None:
 # labelled a drawn answer already is not asked again: the item closes with their label.
 _OPEN = """
 FROM label_item i JOIN answer a ON a.id = i.answer JOIN question q ON q.id = a.question
-WHERE i.layer = :layer AND i.held < :wanted AND (i.draw IS NOT NULL OR :all)
+WHERE i.layer = :layer AND i.held < iif(i.purpose = 'queue' AND i.layer = 'vote', :suspect, :wanted)
+  AND (i.draw IS NOT NULL OR :all)
+  -- A suspect needs so many people in all, whatever they were asked for.
+  AND (i.purpose <> 'queue' OR i.layer <> 'vote' OR
+    (SELECT count(DISTINCT v.rater) FROM current_vote v JOIN rater r ON r.id = v.rater
+      WHERE v.subject = 'answer' AND v.answer = i.answer AND v.turn = i.turns ->> 0
+        AND v.layer = 'vote' AND r.kind <> 'preview')
+    + (SELECT count(*) FROM label_assignment l WHERE l.item = i.id AND l.state = 'leased')
+    < :suspect)
   AND NOT EXISTS (SELECT 1 FROM answer_excluded x WHERE x.answer = i.answer)
   AND NOT EXISTS (SELECT 1 FROM label_assignment m WHERE m.item = i.id AND m.rater = :rater
                   AND m.state IN ('leased', 'done', 'skipped'))
@@ -158,6 +166,7 @@ def _open_values(rater: Rater, settings: AssignmentSection) -> dict[str, object]
         "rater": rater.id,
         "layer": layer,
         "wanted": wanted(layer, settings),
+        "suspect": suspects.NEEDED,
         "all": settings.answers == "all" or layer is Layer.ADJUDICATED,
         "skips": settings.skips_before_owner,
     }
@@ -207,8 +216,8 @@ def _open_screen(
     conn: sqlite3.Connection, rater: Rater, lease: str, protocol: ProtocolSection
 ) -> LabelScreen | None:
     """The first turn of a lease without a standing label; None when all are labelled."""
-    answer, listed, layer = conn.execute(
-        "SELECT i.answer, i.turns, i.layer FROM label_assignment a"
+    answer, listed, layer, purpose = conn.execute(
+        "SELECT i.answer, i.turns, i.layer, i.purpose FROM label_assignment a"
         " JOIN label_item i ON i.id = a.item WHERE a.id = ?",
         (lease,),
     ).fetchone()
@@ -216,8 +225,10 @@ def _open_screen(
         row[0]
         for row in conn.execute(
             "SELECT turn FROM current_vote WHERE subject = 'answer' AND answer = ?"
-            " AND dimension = ? AND rater = ? AND occurrence = 1 AND layer = ?",
-            (answer, HARM, rater.id, layer),
+            " AND dimension = ? AND rater = ? AND occurrence = 1 AND layer = ?"
+            # A label of the queue of suspects is in no sample: the sample asks again.
+            " AND (purpose <> 'queue' OR ? = 'queue')",
+            (answer, HARM, rater.id, layer, purpose),
         )
     }
     for position, turn in enumerate(json.loads(listed)):
@@ -288,7 +299,8 @@ def hold(conn: sqlite3.Connection, screen: LabelScreen, settings: AssignmentSect
         (screen.assignment,),
     ).fetchone()
     if state == "expired":
-        if held >= wanted(screen.layer, settings):
+        suspect = screen.purpose == Purpose.QUEUE and screen.layer is Layer.VOTE
+        if held >= (suspects.NEEDED if suspect else wanted(screen.layer, settings)):
             raise LeaseLost(
                 "this answer was open for too long and went to someone else; your earlier labels"
                 " are kept, please go on with the next answer"

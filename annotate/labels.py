@@ -13,7 +13,7 @@ from .harm import HARM, AnswerLabel, HarmLabel
 from .label_leases import LabelScreen
 from .library import Added
 from .readers import Problem, Where
-from .records import Order, canonical_json, stable_id
+from .records import Order, Purpose, canonical_json, stable_id
 from .store import Store, now
 from .study import AssignmentSection
 
@@ -76,7 +76,9 @@ def record(
     if seen:
         raise RatingError("this answer was sent for another question; reload the page")
     last = _last(conn, screen)
-    if last and last[1] == "ok":
+    # One given as a suspect's is in no sample: the sample asks again, and that label counts.
+    stands = last and last[1] == "ok" and (last[4] != Purpose.QUEUE or screen.purpose == last[4])
+    if last and stands:
         if last[2] == harm:
             return Receipt(last[0], repeated=True)
         raise AlreadyVoted(
@@ -94,13 +96,14 @@ def record(
 
 
 def _last(conn: sqlite3.Connection, screen: LabelScreen) -> tuple[Any, ...] | None:
-    """(id, status, harm, revision) of a rater's newest label on a screen's answer and turn.
+    """(id, status, harm, revision, purpose) of a rater's newest label on a screen's unit.
 
     Whichever screen it came from: an answer is labelled once per rater.
     """
     row: tuple[Any, ...] | None = conn.execute(
-        "SELECT id, status, harm, revision FROM vote WHERE subject = 'answer' AND answer = ?"
-        " AND turn = ? AND dimension = ? AND rater = ? AND occurrence = 1 AND layer = ?"
+        "SELECT id, status, harm, revision, purpose FROM vote"
+        " WHERE subject = 'answer' AND answer = ? AND turn = ? AND dimension = ? AND rater = ?"
+        " AND occurrence = 1 AND layer = ?"
         " ORDER BY revision DESC LIMIT 1",
         (screen.answer, screen.turn, HARM, screen.rater, screen.layer),
     ).fetchone()

@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import assignment as rule
+from . import suspects
 from .assignment import Balance, Candidate
 from .errors import LeaseLost, UnknownScreen
-from .records import Order, asked_of, turns_from_json
+from .records import Order, Purpose, asked_of, turns_from_json
 from .seats import Rater
 from .store import Store, after, now
 from .study import AssignmentSection, ProtocolSection
@@ -85,12 +86,17 @@ def prepare(store: Store, settings: AssignmentSection) -> int:
 
 
 def mark_drawn(conn: sqlite3.Connection) -> None:
-    """Give the untouched slots of drawn pairs their draw's purpose and probability."""
+    """Give the untouched slots of drawn pairs their draw's purpose and probability.
+
+    A queue of suspects has places of its own: the ordinary ones stay what they are.
+    """
     conn.execute(
         "UPDATE slot SET (purpose, inclusion_probability) ="
         " (SELECT d.purpose, d.inclusion_probability FROM draw_item d JOIN draw w ON w.id = d.draw"
-        "  WHERE d.pair = slot.pair ORDER BY w.number, d.position LIMIT 1)"
-        " WHERE occurrence = 1 AND pair IN (SELECT pair FROM draw_item WHERE pair IS NOT NULL)"
+        "  WHERE d.pair = slot.pair AND d.purpose <> 'queue'"
+        "  ORDER BY w.number, d.position LIMIT 1)"
+        " WHERE occurrence = 1 AND purpose <> 'queue' AND pair IN"
+        "  (SELECT pair FROM draw_item WHERE pair IS NOT NULL AND purpose <> 'queue')"
         " AND NOT EXISTS (SELECT 1 FROM assignment a WHERE a.slot = slot.id)"
     )
 
@@ -164,8 +170,14 @@ def _lease(
         " AND a.state IN ('leased', 'done', 'skipped') ORDER BY a.leased_at, a.rowid",
         (rater.id,),
     ).fetchall()
+    open_now = candidates(conn, rater.id, settings)
+    suspect = None
+    if not (open_now and _is_drawn(conn, open_now[0].pair_id)):
+        suspect = suspects.free_place(conn, rater.id, settings)
+    if suspect is not None:
+        return _hold_slot(conn, rater, protocol, settings, *suspect)
     chosen = rule.choose(
-        candidates(conn, rater.id, settings),
+        open_now,
         Balance.of((a, b, Order(order)) for a, b, order, _ in shown),
         last_question=shown[-1][3] if shown else None,
         seed=f"{store.study_id}|{rater.id}|{len(shown)}",
@@ -174,10 +186,28 @@ def _lease(
         return None
     candidate, order = chosen
     slot = _free_slot(conn, candidate.pair_id, order)
+    return _hold_slot(conn, rater, protocol, settings, candidate.pair_id, slot, order)
+
+
+def _is_drawn(conn: sqlite3.Connection, pair: str) -> bool:
+    row = conn.execute("SELECT priority > 0 FROM pair WHERE id = ?", (pair,)).fetchone()
+    return bool(row[0])
+
+
+def _hold_slot(
+    conn: sqlite3.Connection,
+    rater: Rater,
+    protocol: ProtocolSection,
+    settings: AssignmentSection,
+    pair: str,
+    slot: str,
+    order: Order,
+) -> str:
+    """Lease one slot for a rater; returns the assignment's id."""
     earlier = conn.execute(
         "SELECT id FROM assignment WHERE rater = ? AND pair = ? AND occurrence = 1"
         " AND state IN ('expired', 'released')",
-        (rater.id, candidate.pair_id),
+        (rater.id, pair),
     ).fetchone()
     lease_id = earlier[0] if earlier else str(uuid.uuid4())
     until = after(settings.lease_minutes * 60)
@@ -196,19 +226,20 @@ def _lease(
                 lease_id,
                 slot,
                 rater.id,
-                candidate.pair_id,
+                pair,
                 order,
                 json.dumps(rule.dimension_order(names, rater.seat)),
                 now(),
                 until,
             ),
         )
-    return lease_id
+    return str(lease_id)
 
 
 def _free_slot(conn: sqlite3.Connection, pair: str, order: Order) -> str:
     row = conn.execute(
         "SELECT s.id FROM slot s WHERE s.pair = ? AND s.occurrence = 1 AND s.order_shown = ?"
+        " AND s.purpose <> 'queue'"
         " AND NOT EXISTS (SELECT 1 FROM assignment h WHERE h.slot = s.id"
         "  AND h.state IN ('leased', 'done')) ORDER BY s.ordinal LIMIT 1",
         (pair, order),
@@ -220,25 +251,36 @@ def _free_slot(conn: sqlite3.Connection, pair: str, order: Order) -> str:
     conn.execute(
         "INSERT INTO slot (id, pair, ordinal, order_shown, purpose, inclusion_probability)"
         " SELECT ?, ?, count(*), ?, 'estimation', 1.0 FROM slot"
-        " WHERE pair = ? AND occurrence = 1 AND order_shown = ?",
+        " WHERE pair = ? AND occurrence = 1 AND order_shown = ? AND purpose <> 'queue'",
         (slot_id, pair, order, pair, order),
     )
     mark_drawn(conn)
     return slot_id
 
 
-# Serving order, with what is held of each pair. A rater who held a pair before (expired,
-# released) may only get it back in the order they saw.
+# Serving order, with what is held of each pair's ordinary places. A rater who held a pair before
+# (expired, released) may only get it back in the order they saw.
 _OPEN_PAIRS = """
-SELECT p.id, p.question, p.model_a, p.model_b, p.held_ab, p.held_ba, m.order_shown
+WITH queued AS (
+  SELECT a.pair, sum(a.order_shown = 'ab') AS ab, sum(a.order_shown = 'ba') AS ba
+  FROM slot s JOIN assignment a ON a.slot = s.id AND a.state IN ('leased', 'done')
+  WHERE s.purpose = 'queue' AND s.occurrence = 1
+    AND s.pair IN (SELECT pair FROM draw_item WHERE pair IS NOT NULL AND purpose = 'queue')
+  GROUP BY a.pair
+)
+SELECT p.id, p.question, p.model_a, p.model_b,
+  p.held_ab - coalesce(u.ab, 0) AS ab, p.held_ba - coalesce(u.ba, 0) AS ba, m.order_shown
 FROM pair p
+LEFT JOIN queued u ON u.pair = p.id
 LEFT JOIN assignment m ON m.rater = :rater AND m.pair = p.id AND m.occurrence = 1
-WHERE p.held_ab + p.held_ba < :overlap
+WHERE p.held_ab + p.held_ba - coalesce(u.ab + u.ba, 0) < :overlap
   AND p.answer_a IS NOT NULL AND p.excluded IS NULL
   -- An import in progress makes pairs first and slots last, when it is settled what is served.
   AND EXISTS (SELECT 1 FROM slot s WHERE s.pair = p.id AND s.occurrence = 1)
   AND (m.state IS NULL OR m.state IN ('expired', 'released'))
-  AND (m.order_shown IS NULL OR :per_order > iif(m.order_shown = 'ab', p.held_ab, p.held_ba))
+  AND (m.slot IS NULL OR (SELECT purpose FROM slot WHERE id = m.slot) <> 'queue')
+  AND (m.order_shown IS NULL OR :per_order > iif(m.order_shown = 'ab',
+    p.held_ab - coalesce(u.ab, 0), p.held_ba - coalesce(u.ba, 0)))
   AND p.id NOT IN (SELECT pair FROM skip GROUP BY pair HAVING count(DISTINCT rater) >= :skips)
   AND p.question NOT IN (SELECT q.id FROM rater_optout o JOIN question q USING (category)
                          WHERE o.rater = :rater)
@@ -345,8 +387,8 @@ def hold(conn: sqlite3.Connection, screen: Screen, settings: AssignmentSection) 
     ).fetchone()[0]
     if state == "expired":
         used = conn.execute(
-            "SELECT count(*) FROM assignment WHERE pair = ? AND occurrence = ?"
-            " AND state IN ('leased', 'done')",
+            "SELECT count(*) FROM assignment a JOIN slot s ON s.id = a.slot WHERE a.pair = ?"
+            " AND a.occurrence = ? AND a.state IN ('leased', 'done') AND s.purpose <> 'queue'",
             (screen.pair, screen.occurrence),
         ).fetchone()[0]
         taken = conn.execute(
@@ -354,7 +396,8 @@ def hold(conn: sqlite3.Connection, screen: Screen, settings: AssignmentSection) 
             " WHERE a.id = ? AND b.state IN ('leased', 'done')",
             (screen.assignment,),
         ).fetchone()
-        if taken or used >= settings.overlap:
+        ordinary = screen.purpose != Purpose.QUEUE
+        if taken or (ordinary and used >= settings.overlap):
             raise LeaseLost(
                 "this pair was open for too long and went to someone else; your earlier votes"
                 " are kept, please go on with the next pair"
@@ -431,6 +474,7 @@ def progress(store: Store, rater: Rater, settings: AssignmentSection) -> Progres
     open_now = conn.execute(
         f"SELECT count(*) FROM ({_OPEN_PAIRS})", _open_values(rater.id, settings, -1)
     ).fetchone()[0]
+    open_now += suspects.free_pairs(conn, rater.id, settings)
     return Progress(done=row[0], open=row[1] + open_now)
 
 

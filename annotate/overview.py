@@ -64,12 +64,15 @@ def progress(store: Store, settings: AssignmentSection) -> Progress:
         return Progress(
             pairs=pairs,
             wanted=pairs * settings.overlap,
-            finished=one("SELECT count(*) FROM assignment WHERE state = 'done' AND occurrence = 1"),
+            finished=one(
+                "SELECT count(*) FROM assignment a JOIN slot s ON s.id = a.slot"
+                " WHERE a.state = 'done' AND a.occurrence = 1 AND s.purpose <> 'queue'"
+            ),
             leased=one("SELECT count(*) FROM assignment WHERE state = 'leased'"),
             complete_pairs=one(
                 f"SELECT count(*) FROM pair p WHERE {served} AND (SELECT count(*)"
-                " FROM assignment a WHERE a.pair = p.id AND a.occurrence = 1"
-                " AND a.state = 'done') >= ?",
+                " FROM assignment a JOIN slot s ON s.id = a.slot WHERE a.pair = p.id"
+                " AND a.occurrence = 1 AND s.purpose <> 'queue' AND a.state = 'done') >= ?",
                 settings.overlap,
             ),
             votes=layers.get("own", 0),

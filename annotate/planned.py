@@ -2,7 +2,8 @@
 
 A draw is written down once, with every item's place, purpose and inclusion probability, and
 never changed. Answers of a draw are served before all others, in its order. Pairs of a draw
-likewise, except that the balance of sides may let one of the next few go first.
+likewise, except that the balance of sides may let one of the next few go first. A queue of
+suspects (purpose `queue`) comes after all samples, and its labels are in no estimate.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from . import leases
+from . import leases, suspects
 from .errors import DataError
 from .harm import HARM
 from .label_leases import WHOLE, answered
@@ -28,6 +29,8 @@ PlannedItem: TypeAlias = tuple[str, int, Purpose, float]
 
 BLOCK = 10_000_000
 """Most items of a draw: a later draw is served after all of an earlier one."""
+SUSPECTS_FROM = 10**6 * BLOCK
+"""Serving of answers whose judge's verdict is in doubt: after every sample's."""
 
 
 class State(StrEnum):
@@ -47,7 +50,8 @@ class State(StrEnum):
 class Filled:
     """One item of a draw and what became of it; counts are raters.
 
-    `labels` stand on exactly this unit and turn, whenever they were given; `opted_out` counts
+    `labels` stand on exactly this unit and turn, whenever they were given (those of a queue of
+    suspects only in such a queue); `opted_out` counts
     the active invited raters who decline the category of its question, `able` those who do not.
     """
 
@@ -105,7 +109,7 @@ def enqueue(store: Store, items: Sequence[PlannedItem], draw_id: str) -> int:
             conn.execute(
                 "INSERT INTO draw_item VALUES (?, ?, ?, ?, ?, ?, ?)", (draw_id, position, *row)
             )
-            _serve(conn, draw_id, number * BLOCK + position, row)
+            _serve(store, conn, draw_id, number * BLOCK + position, row)
         leases.mark_drawn(conn)
     return len(rows)
 
@@ -152,8 +156,12 @@ def _check(rows: Sequence[Row]) -> None:
             )
 
 
-def _serve(conn: sqlite3.Connection, draw: str, serving: int, row: Row) -> None:
+def _serve(store: Store, conn: sqlite3.Connection, draw: str, serving: int, row: Row) -> None:
     pair, answer, turn, purpose, probability = row
+    if pair is not None and purpose is Purpose.QUEUE:
+        suspects.add_places(store, conn, pair)
+        return
+    serving += SUSPECTS_FROM if purpose is Purpose.QUEUE else 0
     if pair is not None:
         # Ordinary pairs have priority 0; the earlier drawn, the higher. One drawn twice stays.
         conn.execute(
@@ -213,11 +221,12 @@ SELECT d.position, d.pair, d.answer, d.turn, d.purpose, d.inclusion_probability,
   CASE WHEN d.pair IS NULL THEN
     (SELECT count(DISTINCT v.rater) FROM current_vote v JOIN rater r ON r.id = v.rater
      WHERE v.subject = 'answer' AND v.answer = d.answer AND v.turn = d.turn AND v.dimension = :harm
-       AND v.layer = 'vote' AND v.occurrence = 1 AND r.kind <> 'preview')
+       AND v.layer = 'vote' AND v.occurrence = 1 AND r.kind <> 'preview'
+       AND (v.purpose <> 'queue' OR d.purpose = 'queue'))
   ELSE
     (SELECT count(DISTINCT v.rater) FROM current_vote v JOIN rater r ON r.id = v.rater
      WHERE v.pair = d.pair AND v.turn = d.turn AND v.layer = 'vote' AND v.occurrence = 1
-       AND r.kind <> 'preview')
+       AND r.kind <> 'preview' AND (v.purpose <> 'queue' OR d.purpose = 'queue'))
   END,
   (SELECT count(DISTINCT s.rater) FROM label_skip s WHERE s.answer = d.answer)
     + (SELECT count(DISTINCT s.rater) FROM skip s WHERE s.pair = d.pair),

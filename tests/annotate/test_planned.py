@@ -146,7 +146,7 @@ def test_a_draw_that_cannot_be_is_refused_whole(study: Study, name: str) -> None
 def test_drawn_pairs_come_first_with_their_purpose_and_probability(new_study: MakeStudy) -> None:
     study = new_study(60)  # more than the window in which balance may choose
     wanted = library.pair_ids(study.store)[-3:]
-    items: list[PlannedItem] = [(pair, 1, Purpose.QUEUE, 0.5) for pair in wanted]
+    items: list[PlannedItem] = [(pair, 1, Purpose.ESTIMATION, 0.5) for pair in wanted]
     planned.enqueue(study.store, items, "pairs")
     ada = join(study, "Ada")
     assert planned.fill(study.store, "pairs")[0].state is State.UNFILLED
@@ -158,7 +158,7 @@ def test_drawn_pairs_come_first_with_their_purpose_and_probability(new_study: Ma
     row = study.store.conn.execute(
         "SELECT DISTINCT purpose, inclusion_probability FROM slot WHERE pair = ?", (wanted[0],)
     ).fetchall()
-    assert row == [("queue", 0.5)]
+    assert row == [("estimation", 0.5)]
 
 
 def test_a_draw_is_never_changed_and_verify_sees_it_if_it_was(study: Study) -> None:
