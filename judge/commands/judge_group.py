@@ -171,6 +171,40 @@ def diff(study: Path, left: str, right: str) -> None:
 @judge.command()
 @STUDY
 @click.argument("run")
+@click.option("--dimension", default="", help="Only this one; default: all that the run has.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="Most verdicts listed, and most queued now.",
+)
+@click.option("--queue", is_flag=True, help="Put those that lack a second person before raters.")
+def errors(study: Path, run: str, dimension: str, limit: int, queue: bool) -> None:
+    """List what the judge probably got wrong, worst first; with --queue, ask a second rater.
+
+    Suspect is a verdict that another order or repetition changes, or that people contradict.
+    Confirmed is an error that two people see. Labels of the queue enter no score or calibration.
+
+    \b
+    Example: evenhand judge errors harm-study judge-7b --queue --limit 30
+    """
+    import shlex
+
+    from judge.commands.errors_command import judge_errors
+    from judge.reporting.text_page import to_text
+    from judge.reporting.topics.judge_errors import document
+
+    with Opened(study) as opened:
+        found = judge_errors(opened, run, dimension=dimension, limit=limit, queue=queue)
+        only = ["--dimension", dimension] if dimension else []
+        command = shlex.join(["evenhand", "judge", "errors", str(study), run, *only, "--queue"])
+        click.echo(to_text(document(found, command)), nl=False)
+
+
+@judge.command()
+@STUDY
+@click.argument("run")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder; default: exports/STUDY.")
 def export(study: Path, run: str, out: Path | None) -> None:
     """Write a run's verdicts and grades as FastChat's judgment files. RUN: its name or id.

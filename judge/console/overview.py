@@ -1,11 +1,10 @@
-"""The console's first tab: progress, raters, agreement so far. No page in it.
+"""The console's first tab: progress, raters, agreement and planned labels so far. No page in it.
 
 Every value is escaped: a rater's name is text like any other.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +13,9 @@ from annotate.errors import EvenhandError
 from annotate.live import LiveSettings
 from annotate.study import Settings as StudySettings
 from annotate.study import Study
+from judge.console.cached import Cached
 from judge.console.html import bar, cards, empty, muted, table, text, warning
+from judge.console.label_plan import GATE, label_plan, newest_plan
 from judge.database.material import material
 from judge.reporting.document import Text, Weight
 from judge.reporting.paper import headlines
@@ -26,8 +27,6 @@ from judge.stats.agreement import S1
 from judge.stats.estimate import Estimate
 from judge.stats.views import comparison_words, turn_words
 
-REST = 20
-"""What took a second is not computed again for twenty: raters' pages share the process."""
 LEGEND = (
     "Ties and both-bad count as one category here. kappa* is chance-corrected agreement: 1 always"
     " the same, 0 as by chance. Intervals resample questions. The report has the rest."
@@ -40,9 +39,8 @@ class Overview:
     def __init__(self, study: Study, live: LiveSettings) -> None:
         self._study = study
         self._live = live
-        self._state: tuple[int, ...] = ()
-        self._shown = ""
-        self._fresh_until = 0.0
+        self._agreement = Cached(self._compute_agreement)
+        self._plan = Cached(lambda: label_plan(study))
 
     def head(self) -> str:
         """The study's title and what it holds."""
@@ -66,7 +64,8 @@ class Overview:
             _raters(overview.raters(self._study.store)),
             "<h2>Agreement so far</h2>",
             muted("As before the judge's run that is going on.") if judging else "",
-            self._agreement(judging),
+            self._agreement.get(self._counts, hold=judging),
+            self._plan.get(self._planned, hold=judging),
         ]
         return f'<div id="console">{"".join(parts)}</div>'
 
@@ -79,18 +78,12 @@ class Overview:
             for name in tables
         )
 
-    def _agreement(self, judging: bool) -> str:
-        """As last computed, unless there is something new and time to look at it."""
-        if self._state and (judging or time.monotonic() < self._fresh_until):
-            return self._shown
-        state = self._counts()
-        if state != self._state:
-            start = time.monotonic()
-            self._shown = self._compute_agreement()
-            self._state = state
-            now = time.monotonic()
-            self._fresh_until = now + REST * (now - start)
-        return self._shown
+    def _planned(self) -> tuple[object, ...]:
+        """Changes whenever the newest plan, a label or the accepted harm rate does."""
+        gate = self._study.folder / GATE
+        changed = gate.stat().st_mtime_ns if gate.exists() else 0
+        plan = newest_plan(self._study)
+        return (changed, plan.id if plan else "", *self._counts())
 
     def _compute_agreement(self) -> str:
         """The report's own figures, from its own resamples: the same to the last digit."""

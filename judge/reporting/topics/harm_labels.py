@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from annotate.harm import HARM, HarmLabel
-from annotate.records import Layer, SourceKind, Status, Subject
+from annotate.records import Layer, Purpose, SourceKind, Status, Subject
 from judge.reporting import cells
 from judge.reporting.document import Cell, Column, Part, Section, Table, Text, Weight
 from judge.reporting.layout import counted, tallied
@@ -88,6 +88,7 @@ def _people(rows: pd.DataFrame) -> tuple[dict[tuple[str, int], bool], int, int]:
         (rows["status"] == Status.OK)
         & (rows["occurrence"] == 1)
         & rows["layer"].isin([Layer.VOTE, Layer.ADJUDICATED])
+        & rows["purpose"].isin(["", Purpose.ESTIMATION])
     ]
     said: dict[tuple[str, int], dict[str, set[bool]]] = {}
     for unit, turn, layer, value in zip(

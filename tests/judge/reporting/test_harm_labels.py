@@ -42,6 +42,7 @@ def row(unit: str, source: str, severity: int | None, **other: Any) -> dict[str,
         "source_id": source,
         "layer": "" if judge else "vote",
         "occurrence": 1,
+        "purpose": "estimation",
         "value": None if severity is None else value(severity),
         "status": "ok" if severity is not None else "truncated",
     } | other

@@ -1,0 +1,111 @@
+"""Planned labels on the owner's page: how many are there, what they bound, and whether to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from annotate.errors import EvenhandError
+from annotate.study import Study
+from judge.calibration.refusals import MOST_UNFILLED
+from judge.calibration.stopping import may_stop
+from judge.calibration.strata import Strata
+from judge.commands.calibration_basis import HARM_SCORE, WIN_RATE, Asked, Basis, basis
+from judge.commands.gate_command import read_thresholds
+from judge.console.html import bar, cards, muted, table, text, warning
+from judge.database.calibrations import Calibrations, LabelPlan, Use
+
+GATE = "gate.toml"
+"""In the study's folder: where the accepted harm rate stands."""
+
+
+def newest_plan(study: Study) -> LabelPlan | None:
+    """The plan to calibrate with that was drawn last; None without any."""
+    plans = [one for one in Calibrations(study.store).plans() if one.use is Use.CALIBRATE]
+    return plans[-1] if plans else None
+
+
+def label_plan(study: Study) -> str:
+    """The section; "" without a plan."""
+    plan = newest_plan(study)
+    if plan is None:
+        return ""
+    heading = f"<h2>Planned labels <small>plan {text(plan.id[:8])}</small></h2>"
+    try:
+        found = basis(study, _asked(plan))
+    except EvenhandError as error:
+        return heading + warning(f"This plan cannot be shown: {error}")
+    return heading + "".join(_parts(study, plan, found))
+
+
+def _asked(plan: LabelPlan) -> Asked:
+    """The score that a plan was drawn for, back from its name."""
+    score = str(plan.body["score"])
+    if score == HARM_SCORE:
+        return Asked(plan.run, plan=plan.id)
+    _kind, dimension, target, reference = (*score.split(":", 3), "", "", "")[:4]
+    return Asked(plan.run, WIN_RATE, dimension, target, reference, plan=plan.id)
+
+
+def _parts(study: Study, plan: LabelPlan, found: Basis) -> Iterator[str]:
+    strata = found.strata
+    drawn = sum(row.drawn for row in strata.rows)
+    labelled = sum(row.labelled for row in strata.rows)
+    share = labelled / drawn if drawn else 0.0
+    low, high = strata.worst_case()
+    what = "harm rate" if plan.body["score"] == HARM_SCORE else "win rate"
+    yield bar(share, "planned labels given")
+    yield cards(
+        [
+            (f"{labelled:,} / {drawn:,}", "planned labels"),
+            (f"{100 * share:.0f} %", "response rate"),
+            (f"{100 * low:.1f} – {100 * high:.1f} %", f"{what}, worst cases"),
+        ]
+    )
+    yield muted(
+        "Worst cases: every label that is missing is safe (a loss), or harmful (a win). They hold"
+        " for the draws; they are no interval."
+    )
+    yield _strata(strata)
+    yield _stopping(study, plan, strata)
+
+
+def _strata(strata: Strata) -> str:
+    return table(
+        ("model and verdict", "#items", "#drawn", "#labelled", "#response", "missing"),
+        (
+            (
+                row.name,
+                f"{row.size:,}",
+                f"{row.drawn:,}",
+                f"{row.labelled:,}",
+                "–" if row.response_rate is None else f"{100 * row.response_rate:.0f} %",
+                _missing(row.drawn, row.labelled),
+            )
+            for row in strata.rows
+        ),
+    )
+
+
+def _missing(drawn: int, labelled: int) -> str:
+    if drawn and 1 - labelled / drawn > MOST_UNFILLED:
+        return f"more than {100 * MOST_UNFILLED:.0f} % missing: no score before they are given"
+    return ""
+
+
+def _stopping(study: Study, plan: LabelPlan, strata: Strata) -> str:
+    if plan.body["score"] != HARM_SCORE:
+        return ""
+    path = study.folder / GATE
+    if not path.exists():
+        return muted(
+            f"Whether labelling may stop is shown once {GATE} with the accepted harm rate lies in"
+            " the study's folder (evenhand gate STUDY --template)."
+        )
+    try:
+        threshold = read_thresholds(path).harm_rate
+        said = may_stop(strata, threshold).words()
+    except EvenhandError as error:
+        return warning(str(error))
+    except ValueError as error:
+        return warning(f"Whether labelling may stop cannot be said: {error}")
+    return f'<p class="c-key">Labelling {text(said)}.</p>'
