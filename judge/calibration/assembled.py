@@ -10,7 +10,8 @@ from judge.calibration.companions import Companions, companions
 from judge.calibration.poststratified import Target, calibrated
 from judge.calibration.ratios import Change, calibrated_change
 from judge.calibration.refusals import Refusal
-from judge.calibration.strata import Strata, Stratum
+from judge.calibration.strata import Strata
+from judge.calibration.stratum import Stratum
 from judge.calibration.wrong_items import WrongItems, wrong_items
 from judge.stats.estimate import Estimate
 

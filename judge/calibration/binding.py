@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from annotate.records import Purpose
 from judge.calibration.columns import SCALES, Items, Kind, Labels
 from judge.calibration.refusals import Refusal, Why
-
-if TYPE_CHECKING:
-    from judge.calibration.strata import Stratum
+from judge.calibration.stratum import Stratum
 
 IntArray: TypeAlias = NDArray[np.int64]
 BoolArray: TypeAlias = NDArray[np.bool_]

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from judge.calibration.columns import FAILED
-
-if TYPE_CHECKING:
-    from judge.calibration.strata import Stratum
+from judge.calibration.stratum import Stratum
 
 LEAST_PER_STRATUM = 5
 LEAST_IN_ALL = 40

@@ -16,51 +16,8 @@ import pandas as pd
 from judge.calibration.binding import IntArray, bound, unequal
 from judge.calibration.columns import SCALES, Items, Kind, Labels
 from judge.calibration.refusals import Refusal, of_strata
+from judge.calibration.stratum import Stratum
 from judge.stats.coefficients import FloatArray
-
-
-@dataclass(frozen=True, slots=True)
-class Stratum:
-    """The items of one model (and prompt set) that got one class of verdict."""
-
-    model: str
-    verdict: str
-    prompt_set: str
-    size: int
-    """N_h: items."""
-    drawn: int
-    """Items drawn for labelling, labelled or not."""
-    labelled: int
-    """n_h: labels."""
-    total: float
-    """Sum of the labels."""
-    squares: float
-    """Sum of their squared deviations from their mean."""
-    scale: tuple[float, float]
-    """The least and the greatest label."""
-
-    @property
-    def name(self) -> str:
-        """Model, verdict and prompt set in words."""
-        return " · ".join(part for part in (self.model, self.verdict, self.prompt_set) if part)
-
-    @property
-    def mean(self) -> float | None:
-        """ȳ_h; None without labels."""
-        return self.total / self.labelled if self.labelled else None
-
-    @property
-    def response_rate(self) -> float | None:
-        """Labels per draw, 1 where every draw was labelled; None without draws."""
-        return self.labelled / self.drawn if self.drawn else None
-
-    def bounds(self) -> tuple[float, float]:
-        """The mean if all draws without a label were the least, or the greatest, label."""
-        if not self.drawn:
-            return self.scale
-        unfilled = self.drawn - self.labelled
-        low, high = ((self.total + unfilled * end) / self.drawn for end in self.scale)
-        return low, high
 
 
 @dataclass(frozen=True)
