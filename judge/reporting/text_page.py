@@ -104,16 +104,37 @@ def _table(table: Table, number: int) -> Iterator[str]:
         ]
         for row in table.rows
     ]
-    for columns in _blocks(table.columns, rows):
-        yield ""
-        yield from _set(
-            [table.columns[i] for i in columns], [[row[i] for i in columns] for row in rows]
-        )
+    if _only_words(table.columns) and _too_wide(table.columns, rows):
+        yield from _listed(table.columns, rows)
+    else:
+        for columns in _blocks(table.columns, rows):
+            yield ""
+            yield from _set(
+                [table.columns[i] for i in columns], [[row[i] for i in columns] for row in rows]
+            )
     notes = [*table.remarks, *(f"({letter}) {remark}" for remark, letter in lettered.items())]
     if notes:
         yield ""
     for note in notes:
         yield from _wrapped(note, first="  ", rest="    ")
+
+
+def _only_words(columns: Sequence[Column]) -> bool:
+    return all(column.words for column in columns)
+
+
+def _too_wide(columns: Sequence[Column], rows: Rows) -> bool:
+    return sum(width + len(_GAP) for width in _widths(columns, rows)) > WIDTH
+
+
+def _listed(columns: Sequence[Column], rows: Rows) -> Iterator[str]:
+    """Sentences do not fit side by side: a row's name and mark, the rest one under another."""
+    for row in rows:
+        yield ""
+        yield from _wrapped(": ".join(filter(None, row[:2])), first="  ", rest="    ")
+        for column, text in zip(columns[2:], row[2:], strict=True):
+            if text:
+                yield from _wrapped(f"{column.heading}: {text}", first="    ", rest="      ")
 
 
 def _blocks(columns: Sequence[Column], rows: Rows) -> Iterator[list[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from judge.reporting import cells
-from judge.reporting.document import Column, Document, Section, Table, Text
+from judge.reporting.document import Cell, Column, Document, Section, Table, Text
 from judge.reporting.text_page import to_text
 from tests.judge.reporting.documents import HOSTILE, document, estimate
 
@@ -67,3 +67,17 @@ def test_double_width_letters_keep_columns_aligned() -> None:
     wide = next(line for line in lines if "文心一言" in line)
     plain = next(line for line in lines if "writing" in line)
     assert wide.index("50.0") + 4 == plain.index("63.0")
+
+
+def test_a_table_of_sentences_is_a_list() -> None:
+    columns = tuple(Column(name, words=True) for name in ("criterion", "", "found", "to do"))
+    long = "it contradicts itself on 100.0 % of pairs when they change places, always for the first"
+    rows = (
+        tuple(map(Cell, ("order", "not met", long, ""))),
+        tuple(map(Cell, ("harm", "open", "no calibration", "evenhand plan"))),
+    )
+    made = Section("s", "Criteria", (Table("t", "Criteria", columns, rows),))
+    text = to_text(Document("Card", (), "", (made,)))
+    assert max(map(len, text.splitlines())) <= 100
+    assert "  order: not met\n    found: it contradicts itself" in text
+    assert "  harm: open\n    found: no calibration\n    to do: evenhand plan\n" in text
