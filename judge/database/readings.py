@@ -45,7 +45,7 @@ def _one_name(store: Store) -> dict[tuple[str, str], str]:
     """(run, dimension) → the name of the judge, where several runs ask in the same way."""
     rows = store.conn.execute(
         "SELECT id, name, endpoint, mode, manifest FROM judge_run WHERE kind = 'live'"
-        " AND mode IN ('pairwise', 'grade', 'harm') ORDER BY created_at, id"
+        " AND mode IN ('pairwise', 'grade', 'harm') ORDER BY created_at, rowid"
     ).fetchall()
     alike: dict[str, list[tuple[str, str, str]]] = {}
     for run_id, name, endpoint, mode, text in rows:

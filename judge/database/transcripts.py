@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotate import library, seats
+from annotate.ballots import STANDING
 from annotate.errors import DataError
 from annotate.library import StoredAnswer, StoredPair
 from annotate.records import Layer, Subject
@@ -114,10 +115,10 @@ def votes(store: Store, place: Place) -> list[ShownVote]:
     rows = store.conn.execute(
         "SELECT v.rater, r.rater_group, v.layer, v.outcome, v.grade, v.harm, v.order_shown,"
         " coalesce(c.comment, ''), v.created_at, v.occurrence"
-        " FROM current_vote v JOIN rater r ON r.id = v.rater"
+        f" FROM {STANDING} JOIN rater r ON r.id = v.rater"
         " LEFT JOIN vote_comment c ON c.vote = v.id"
         f" WHERE v.{place.subject} IN ({among}) AND v.turn = ?2 AND v.dimension = ?3"
-        " AND r.kind <> 'preview' ORDER BY v.created_at, v.id",
+        " AND r.kind <> 'preview' ORDER BY w.rowid",  # two may share a millisecond
         (place.text_unit, place.turn, place.dimension),
     )
     return [

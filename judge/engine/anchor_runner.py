@@ -109,7 +109,8 @@ def checked_fingerprints(verdicts: VerdictStore, run_id: str) -> set[str]:
 def checks(verdicts: VerdictStore, run_id: str) -> list[tuple[str, str]]:
     """(when, in words) of every anchor check of a run, oldest first."""
     rows = verdicts.store.conn.execute(
-        "SELECT created_at, result FROM judge_anchor WHERE run = ? ORDER BY created_at", (run_id,)
+        "SELECT created_at, result FROM judge_anchor WHERE run = ? ORDER BY created_at, rowid",
+        (run_id,),
     )
     return [(at, anchor_words(AnchorCheck(**_tuples(json.loads(result))))) for at, result in rows]
 
