@@ -93,6 +93,7 @@ class Overview:
             made_from = material(self._study.store)
             report = agreement_report(
                 made_from.everything,
+                judgments=made_from.judgments,
                 level=settings.level,
                 resamples=settings.resamples,
                 seed=settings.seed,

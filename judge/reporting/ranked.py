@@ -19,8 +19,8 @@ from judge.stats.rank_correlation import RankCorrelation, rank_correlation
 from judge.stats.rows import UNNAMED, positions, question_index
 from judge.stats.wins import Wins
 
-ELO = EloSettings()
-"""How Elo is computed; its `shuffles` are most of its time."""
+ELO = EloSettings(shuffles=100)
+"""How Elo is computed; its `shuffles` are most of its time, and the table says how many."""
 
 STRENGTH_RESAMPLES = 2_000
 """At most so many for strengths, each of which is fitted anew; their method says how many."""

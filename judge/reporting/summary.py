@@ -53,6 +53,7 @@ def agreement_report(
     questions: Questions | None = None,
     runs: Sequence[RunFacts] = (),
     plan: str = "",
+    judgments: pd.DataFrame | None = None,
 ) -> Report:
     """Everything that votes and verdicts say about agreement, from one tidy table.
 
@@ -66,6 +67,7 @@ def agreement_report(
             has as many as were graded.
         runs: what the judges of the table were.
         plan: what `analysis_plan.kept` says, to be printed with the settings.
+        judgments: `pair_judgments` of the table, where they are known already.
 
     Raises:
         UsageError: a setting is out of range.
@@ -76,7 +78,7 @@ def agreement_report(
         raise UsageError(f"level {level}: expected a number between 0 and 1, e.g. 0.95")
     if resamples < FEWEST_RESAMPLES:
         raise UsageError(f"resamples {resamples}: expected at least {FEWEST_RESAMPLES}")
-    judgments = pair_judgments(table)
+    judgments = pair_judgments(table) if judgments is None else judgments
     settings = Report((), level, resamples, seed)
     found = sorted(set(judgments["dimension"]))
     dimensions = tuple(_dimension(judgments, dimension, settings) for dimension in found)
@@ -131,6 +133,7 @@ def full_report(
         questions=questions,
         runs=[run for run in runs if not judges or run.name in _judges(chosen.judgments)],
         plan=plan,
+        judgments=chosen.judgments,
     )
     found = tuple(findings(scope, by) for scope in scopes(chosen, settings, groups=groups or None))
     harm = harm_labels.found(chosen.everything, settings)
@@ -237,14 +240,16 @@ def _block(
 ) -> Block:
     population = population_words(votes, group, simulated=simulated)
     made = views.of_block(votes, verdicts)
-    stacked = np.hstack([view.counts for view in made])
+    # Both setups of a comparison read the same counts: each array is resampled once.
+    arrays = {id(view.counts): view.counts for view in made}
+    stacked = np.hstack(list(arrays.values()))
     totals = resampled_totals(stacked, resamples=settings.resamples, seed=settings.seed)
+    ends = np.cumsum([counts.shape[1] for counts in arrays.values()])
+    draws = dict(zip(arrays, np.split(totals, ends[:-1], axis=1), strict=True))
     lines = []
-    start = 0
     for view in made:
-        stop = start + view.counts.shape[1]
         where = f"{population}; dimension {dimension}; {view.words()}"
-        estimates = _estimates(view, totals[:, start:stop], where, settings.level)
+        estimates = _estimates(view, draws[id(view.counts)], where, settings.level)
         lines.append(
             Line(
                 comparison=view.comparison,
@@ -260,7 +265,6 @@ def _block(
                 confusion=view.confusion(),
             )
         )
-        start = stop
     counts = _vote_counts(votes)
     return Block(population, group, simulated, counts, _notes(votes, counts, lines), tuple(lines))
 
