@@ -317,3 +317,17 @@ def test_methods_cite_what_they_use(folder: Path) -> None:
     assert "gwet2008computing" in given
     assert "3 raters (3 in group expert) compared answers of 3 models to 40 questions" in text
     assert "360 votes were imported; how these were shown to their raters is not known" in text
+
+
+def test_pairs_without_votes_are_counted_and_the_widest_apart_come_first(tmp_path: Path) -> None:
+    people = [label(f"expert_{r}", 1, PAIRS[0], "model_b") for r in range(3)]
+    people += [
+        label(f"expert_{r}", 2, PAIRS[0], ("tie", "model_a", "model_a")[r]) for r in range(3)
+    ]
+    study = made(tmp_path, people, verdicts(questions=4))
+    _text, value = reported(study, tmp_path / "out", "--no-figures")
+    (coverage,) = value["study"]["coverage"]
+    assert coverage["pairs"] == {"0": 10, "3": 2}
+    worst = value["findings"][0]["gallery"]["worst"]
+    assert [one["question"] for one in worst] == ["1", "2"]
+    assert [one["distance"] for one in worst] == pytest.approx([1, 1 / 6])
