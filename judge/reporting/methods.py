@@ -121,7 +121,8 @@ def _statistics(report: Report, cite: _Cited) -> str:
     if any(one.pairs.difference.value is not None for one in _references(report)):
         said.append(
             "The human reference is matched: judge and second rater on the same units, pairs of"
-            " votes and rows, with the difference from one joint bootstrap."
+            " votes and rows, with the difference from one joint bootstrap, its interval corrected"
+            f" for bias and acceleration {cite('efron1987better')}."
         )
     if report.findings:
         said.append(

@@ -50,6 +50,18 @@ SOURCES = {
             doi="10.1111/j.1467-9868.2007.00593.x",
         ),
         _source(
+            "efron1987better",
+            "article",
+            title="Better bootstrap confidence intervals",
+            author="Efron, Bradley",
+            journal="Journal of the American Statistical Association",
+            volume="82",
+            number="397",
+            pages="171--185",
+            year="1987",
+            doi="10.1080/01621459.1987.10478410",
+        ),
+        _source(
             "cohen1960coefficient",
             "article",
             title="A coefficient of agreement for nominal scales",

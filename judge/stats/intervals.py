@@ -12,9 +12,14 @@ published figures of small studies can be redone with numpy alone. Beyond, each 
 draws C questions one by one and counts them: the same distribution from another stream of
 numbers, over five times as fast at 20,000 questions.
 
+Intervals are percentiles of these resamples. Where a statistic's distribution is so skewed
+that plain percentiles hold the truth too seldom, they are taken at levels that correct for
+bias and acceleration (BCa).
+
 Source: A. C. Davison and D. V. Hinkley, Bootstrap Methods and their Application (1997),
 section 3.8; C. A. Field and A. H. Welsh, Bootstrapping clustered data, JRSS B 69 (2007)
-369–390, https://doi.org/10.1111/j.1467-9868.2007.00593.x
+369–390, https://doi.org/10.1111/j.1467-9868.2007.00593.x; B. Efron, Better Bootstrap
+Confidence Intervals, JASA 82 (1987) 171–185, https://doi.org/10.1080/01621459.1987.10478410
 """
 
 from __future__ import annotations
@@ -25,6 +30,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from judge.stats.coefficients import FloatArray
 
@@ -113,8 +119,44 @@ def resampled_totals(
     return totals
 
 
-def percentile_interval(draws: FloatArray, *, clusters: int, level: float = 0.95) -> Interval:
-    """The middle `level` of a bootstrap distribution.
+@dataclass(frozen=True, slots=True)
+class Skew:
+    """What plain percentiles leave out, in units of the normal distribution (Efron 1987)."""
+
+    bias: float
+    """z₀: how far the value lies from the median of its resamples; 0 is in the middle."""
+    acceleration: float
+    """a: how fast the standard error changes with the value; 0 is not at all."""
+
+    def corrected(self, share: float) -> float:
+        """The share of resamples that belongs below an end which nominally has `share`."""
+        shifted = self.bias + float(ndtri(share))
+        return float(ndtr(self.bias + shifted / (1 - self.acceleration * shifted)))
+
+
+def skew(draws: FloatArray, value: float, left_out: FloatArray) -> Skew:
+    """Bias from the resamples, acceleration from leaving out one question at a time.
+
+    Args:
+        draws: the statistic in each resample, shape (resamples,); nan is undefined.
+        value: the statistic on the data.
+        left_out: the statistic without each question, shape (questions,); nan likewise.
+    """
+    kept, others = (some[~np.isnan(some)] for some in (draws, left_out))
+    if not (len(kept) and len(others)):
+        return Skew(0.0, 0.0)
+    # Half of the resamples that equal the value lie below it: counts make such ties common.
+    below = (np.mean(kept < value) + np.mean(kept <= value)) / 2
+    influence = others.mean() - others
+    spread = float((influence**2).sum()) ** 1.5
+    acceleration = float((influence**3).sum()) / (6 * spread) if spread > 0 else 0.0
+    return Skew(float(ndtri(below)), acceleration)
+
+
+def percentile_interval(
+    draws: FloatArray, *, clusters: int, level: float = 0.95, corrected: Skew | None = None
+) -> Interval:
+    """The middle `level` of a bootstrap distribution, or with a skew the BCa interval.
 
     Resamples without a value (nan) are dropped and counted in `method`. There is no
     interval with fewer than two clusters, with more than 5 % of resamples undefined, or
@@ -125,6 +167,7 @@ def percentile_interval(draws: FloatArray, *, clusters: int, level: float = 0.95
         draws: shape (resamples,).
         clusters: how many clusters contribute rows.
         level: in (0, 1).
+        corrected: from :func:`skew`.
 
     Raises:
         ValueError: the level is not inside (0, 1).
@@ -134,7 +177,8 @@ def percentile_interval(draws: FloatArray, *, clusters: int, level: float = 0.95
     resamples = len(draws)
     kept = draws[~np.isnan(draws)]
     dropped = resamples - len(kept)
-    method = f"percentile cluster bootstrap by question, {resamples} resamples"
+    kind = "percentile" if corrected is None else "bias-corrected and accelerated (BCa)"
+    method = f"{kind} cluster bootstrap by question, {resamples} resamples"
     if dropped:
         method += f", {dropped} undefined and dropped"
 
@@ -147,5 +191,10 @@ def percentile_interval(draws: FloatArray, *, clusters: int, level: float = 0.95
         return none(f"no interval: undefined in {dropped} of {resamples} resamples")
     if np.ptp(kept) < 1e-12:
         return none("no interval: every resample gives the same value")
-    low, high = np.quantile(kept, [(1 - level) / 2, (1 + level) / 2])
+    ends = [(1 - level) / 2, (1 + level) / 2]
+    if corrected is not None:
+        if not np.isfinite(corrected.bias):
+            return none("no interval: every resample lies on the same side of the value")
+        ends = [corrected.corrected(share) for share in ends]
+    low, high = np.quantile(kept, ends)
     return Interval(float(low), float(high), level, method)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from judge.stats.coefficients import FloatArray, ratio
 from judge.stats.estimate import Estimate
-from judge.stats.intervals import CHUNK_CELLS, cluster_weights, percentile_interval
+from judge.stats.intervals import CHUNK_CELLS, cluster_weights, percentile_interval, skew
 
 IntArray: TypeAlias = NDArray[np.int64]
 BoolArray: TypeAlias = NDArray[np.bool_]
@@ -53,17 +53,23 @@ class Figure:
     denominator: int | None = None
     identical: bool = False
     """A difference of two judgments that are equal row by row: 0 in any sample."""
+    skewed: bool = False
+    """Plain percentiles hold the truth too seldom: the interval is corrected (BCa)."""
 
     def value(self) -> float | None:
         """The point value; None is undefined."""
         found = float(self.statistic(self.counts.sum(0)))
         return None if np.isnan(found) else found
 
+    def left_out(self) -> FloatArray:
+        """The value without each contributing question; shape (questions,), nan is undefined."""
+        return self.statistic(self.counts.sum(0) - self.counts)
+
 
 def estimates(
     figures: Mapping[Key, Figure], clusters: int, *, level: float, resamples: int, seed: int
 ) -> dict[Key, Estimate]:
-    """Values with percentile intervals, all from the same resampled questions.
+    """Values with bootstrap intervals, all from the same resampled questions.
 
     Args:
         figures: any number of them.
@@ -116,7 +122,10 @@ def estimate(figure: Figure, draws: FloatArray, *, level: float) -> Estimate:
         return made
     if figure.identical:
         return replace(made, low=0.0, high=0.0, method=IDENTICAL)
-    interval = percentile_interval(draws, clusters=len(figure.questions), level=level)
+    corrected = skew(draws, value, figure.left_out()) if figure.skewed else None
+    interval = percentile_interval(
+        draws, clusters=len(figure.questions), level=level, corrected=corrected
+    )
     return replace(
         made,
         low=interval.low,

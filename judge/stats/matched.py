@@ -16,7 +16,9 @@ counts once instead.
 
 *Difference* is judge–human minus human–human, interval from one joint bootstrap of the
 questions. Above 0 the judge agrees with a person more often than a second person does; 0:
-as often; below 0: less often.
+as often; below 0: less often. Its interval is corrected for skew (BCa): few questions carry
+most pairs of votes, and in 2,000 simulated studies of 80 questions plain percentiles held the
+S2 difference in 92.3 to 92.6 %; BCa holds it in 93.0 to 93.4 % (benchmarks/coverage.py).
 
 On MT-Bench (experts, GPT-4, both turns) the S2 gap is +.0075 weighted by pairs, +.0079 by
 units, +.0081 with m rows per unit, against +.0319 unmatched. Leaving the units on which
@@ -119,7 +121,7 @@ def matched_figures(
     halves = replace(shares[JUDGE_HUMAN], numerator=None)
     if weighting is Weighting.UNITS:
         shares = {name: replace(one, numerator=None) for name, one in shares.items()}
-    return {**shares, JUDGE_HUMAN: halves, DIFFERENCE: replace(gap, identical=False)}
+    return {**shares, JUDGE_HUMAN: halves, DIFFERENCE: replace(gap, identical=False, skewed=True)}
 
 
 def unmatched_figures(

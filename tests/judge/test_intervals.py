@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from judge.stats import intervals
 from judge.stats.agreement import Votes, pair_judgments, select_verdicts, select_votes
-from judge.stats.intervals import cluster_weights, percentile_interval, resampled_totals
+from judge.stats.intervals import (
+    Skew,
+    cluster_weights,
+    percentile_interval,
+    resampled_totals,
+    skew,
+)
+from judge.stats.joint import quotient
 from judge.stats.views import of_block
 
 VALUES = ["a", "tie", "b", "both_bad"]
@@ -129,6 +139,55 @@ def test_a_generator_may_be_passed() -> None:
     by_seed = resampled_totals(counts, resamples=9, seed=2)
     by_rng = resampled_totals(counts, resamples=9, seed=np.random.default_rng(2))
     np.testing.assert_array_equal(by_seed, by_rng)
+
+
+def test_the_corrected_interval_is_that_of_scipy_on_the_same_resamples() -> None:
+    # Few large questions and a quotient: skewed, so that the two kinds differ.
+    rng = np.random.default_rng(11)
+    rows = rng.geometric(0.1, 30).astype(np.float64)
+    counts = np.column_stack([rng.binomial(rows.astype(int), rng.beta(0.3, 3, 30)), rows])
+    draws = quotient(resampled_totals(counts, resamples=999, seed=5))
+    total = counts.sum(0)
+    left_out = quotient(total - counts)
+    found = percentile_interval(
+        draws,
+        clusters=30,
+        level=0.9,
+        corrected=skew(draws, float(quotient(total)), left_out),
+    )
+
+    def value(places: np.ndarray, axis: int) -> np.ndarray:
+        del axis
+        return quotient(counts[places].sum(-2))
+
+    theirs = stats.bootstrap(
+        (np.arange(30),),
+        value,
+        n_resamples=0,
+        bootstrap_result=SimpleNamespace(bootstrap_distribution=draws),
+        confidence_level=0.9,
+        method="BCa",
+    ).confidence_interval
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+    plain = percentile_interval(draws, clusters=30, level=0.9)
+    assert plain.low is not None
+    assert found.low is not None
+    assert found.low > plain.low + 0.005
+    assert found.method.startswith("bias-corrected and accelerated (BCa) cluster bootstrap")
+
+
+def test_a_skew_of_nothing_changes_nothing_and_one_beyond_all_resamples_has_no_interval() -> None:
+    draws = np.arange(101.0)
+    plain = percentile_interval(draws, clusters=5)
+    symmetrical = skew(draws, 50.0, np.array([49.0, 50, 51]))
+    assert symmetrical == Skew(0.0, 0.0)
+    found = percentile_interval(draws, clusters=5, corrected=symmetrical)
+    assert (found.low, found.high) == pytest.approx((plain.low, plain.high))
+    beyond = percentile_interval(draws, clusters=5, corrected=skew(draws, -1.0, draws))
+    assert beyond.low is None
+    assert beyond.reason == "no interval: every resample lies on the same side of the value"
+    nothing = np.full(9, np.nan)
+    assert skew(nothing, 1.0, draws) == skew(draws, 1.0, nothing) == Skew(0.0, 0.0)
 
 
 def test_percentiles_by_hand() -> None:
