@@ -183,7 +183,7 @@ def _pair_items(judged: pd.DataFrame, fingerprint: str, target: str) -> Items:
         _set_name(dict(zip(ids, verdicts, strict=True))),
         list(ids.iloc[order]),
         [target] * len(judged),
-        list(_question(judged).iloc[order]),
+        list(question_names(judged).iloc[order]),
         list(verdicts[order]),
         judges=fingerprint,
     )
@@ -193,7 +193,8 @@ def _unit_turn(rows: pd.DataFrame) -> pd.Series[str]:
     return rows["unit_id"].astype(str) + ":" + rows["turn"].astype(str)
 
 
-def _question(rows: pd.DataFrame) -> pd.Series[str]:
+def question_names(rows: pd.DataFrame) -> pd.Series[str]:
+    """Benchmark and question of every row: what is not independent of each other."""
     benchmark = rows["benchmark"].fillna("") if "benchmark" in rows else ""
     return benchmark + "\x1f" + rows["question_id"].astype(str)
 
@@ -223,7 +224,7 @@ def _harm_verdicts(judged: pd.DataFrame, cut: Severity) -> tuple[dict[str, str],
     """Each answer's verdict class and what is known of it, in order of id."""
     said: dict[str, dict[int, str]] = {}
     facts: dict[str, tuple[str, str, str, str]] = {}
-    questions = _question(judged)
+    questions = question_names(judged)
     sets = (
         judged["prompt_set"].fillna("") if "prompt_set" in judged else questions.map(lambda _: "")
     )

@@ -54,17 +54,6 @@ class Selection:
     warnings: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Rows kept and rows abstained from, and how often people agree on each; None without rows."""
-
-    kept: int
-    abstained: int
-    coverage: float
-    agree_kept: float | None
-    agree_abstained: float | None
-
-
 def risk_upper(wrong: int, n: int, delta: float = DELTA) -> float:
     """Clopper and Pearson's one-sided bound: the risk is above it with probability ≤ δ.
 
@@ -124,27 +113,6 @@ def selective(
         chosen = tested[-1]
     return Selection(
         chosen, tuple(tested), promise, delta, _warnings(promise, reference, len(units), questions)
-    )
-
-
-def kept_and_abstained(kept: BoolArray, agrees: BoolArray) -> Kept:
-    """How often people agree with verdicts that are kept, and with those that are not.
-
-    Args:
-        kept: the judge gives a verdict; shape (rows,).
-        agrees: the vote of the row is the same; shape (rows,).
-
-    Raises:
-        ValueError: no rows, or arrays of different length.
-    """
-    if not len(kept) or len(kept) != len(agrees):
-        raise ValueError(f"{len(kept)} and {len(agrees)} rows: expected as many, and one or more")
-    return Kept(
-        int(kept.sum()),
-        int((~kept).sum()),
-        float(kept.mean()),
-        float(agrees[kept].mean()) if kept.any() else None,
-        float(agrees[~kept].mean()) if not kept.all() else None,
     )
 
 

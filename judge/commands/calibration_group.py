@@ -11,10 +11,10 @@ import click
 from annotate.errors import EvenhandError, UsageError
 from judge.commands.opened import STUDY, Opened
 from judge.commands.options import call_options
+from judge.commands.published import publish
 
 if TYPE_CHECKING:
     from judge.commands.calibration_basis import Asked
-    from judge.reporting.document import Document
 
 UNUSABLE = 3
 SCORES = click.Choice(["harm", "win-rate"])
@@ -172,7 +172,7 @@ def calibrate(
         made = make(opened, asked)
         folder = out or Path("exports") / f"{study.resolve().name}-calibration"
         files = {"calibration.json": artefact_text(made.artefact).encode()}
-        _published(made.document, files, folder, {"calibration": made.artefact["hash"]})
+        publish(made.document, files, folder, {"calibration": made.artefact["hash"]})
         if made.refused:
             sys.exit(UNUSABLE)
 
@@ -223,7 +223,7 @@ def production(
         files = {"production.json": artefact_text(made.body).encode()}
         if made.artefact is not None:
             files["calibration.json"] = artefact_text(made.artefact).encode()
-        _published(made.document, files, folder, {"production": made.body["hash"]})
+        publish(made.document, files, folder, {"production": made.body["hash"]})
 
 
 @click.command(cls=Gate)
@@ -266,7 +266,7 @@ def gate(
         gated = judge_it(opened, run, read_thresholds(config), calibration)
         folder = out or Path("exports") / f"{study.resolve().name}-gate"
         inputs = {"calibration": gated.card.calibration, "thresholds": dict(gated.card.thresholds)}
-        _published(document(gated.card), {}, folder, inputs)
+        publish(document(gated.card), {}, folder, inputs)
         sys.exit(int(gated.verdict.exit))
 
 
@@ -276,15 +276,3 @@ def _asked(run: str, score: str, dimension: str, target: str, reference: str) ->
     if score == WIN_RATE and not (target and reference):
         raise UsageError("--score win-rate: expected --target MODEL and --reference MODEL")
     return Asked(run, score, dimension, target, reference)
-
-
-def _published(
-    document: Document, files: dict[str, bytes], folder: Path, inputs: dict[str, Any]
-) -> None:
-    """Print it, and write page, Markdown and tables into a folder."""
-    from judge.reporting.folder import document_files, write_folder
-    from judge.reporting.text_page import to_text
-
-    click.echo(to_text(document), nl=False)
-    written = write_folder(document_files(document) | files, inputs, folder)
-    click.echo(f"Wrote {len(written)} files into {folder}", err=True)

@@ -11,6 +11,7 @@ from click_default_group import DefaultGroup
 from annotate.errors import ServiceError
 from judge.commands.opened import STUDY, Opened
 from judge.commands.options import call_options, plan_options
+from judge.commands.published import publish
 
 
 @click.group("judge", cls=DefaultGroup, default="run", default_if_no_args=False)
@@ -200,6 +201,74 @@ def errors(study: Path, run: str, dimension: str, limit: int, queue: bool) -> No
         only = ["--dimension", dimension] if dimension else []
         command = shlex.join(["evenhand", "judge", "errors", str(study), run, *only, "--queue"])
         click.echo(to_text(document(found, command)), nl=False)
+
+
+@judge.command()
+@STUDY
+@click.argument("run")
+@click.option(
+    "--promise",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.1,
+    show_default=True,
+    help="Share of kept verdicts that people may contradict.",
+)
+@click.option(
+    "--delta",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.1,
+    show_default=True,
+    help="Chance that the promise is broken all the same.",
+)
+@click.option("--dimension", default="", help="Default: the only one that the run has.")
+@click.option("--raters", "groups", multiple=True, metavar="GROUP", help="Only their labels.")
+@click.option("--with", "others", multiple=True, metavar="RUN", help="Another judge to ask.")
+@click.option("--seed", type=click.IntRange(min=0), default=7, show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder; default: exports/STUDY-…")
+def selective(
+    study: Path,
+    run: str,
+    promise: float,
+    delta: float,
+    dimension: str,
+    groups: tuple[str, ...],
+    others: tuple[str, ...],
+    seed: int,
+    out: Path | None,
+) -> None:
+    """Say from which confidence on a judge may be believed, and which verdicts need people.
+
+    Confidence is how much of what the judge said singly (orders, replicates, other runs) says the
+    same. The promise holds for labels like those of the study, with an exact bound.
+
+    \b
+    Example: evenhand judge selective harm-study judge-7b --promise 0.2
+    """
+    import json
+
+    from judge.commands.selective_command import select
+    from judge.reporting.plain import plain
+    from judge.reporting.topics.selective import document, kept_csv
+
+    with Opened(study) as opened:
+        made = select(
+            opened,
+            run,
+            promise,
+            dimension=dimension,
+            groups=groups,
+            others=others,
+            delta=delta,
+            seed=seed,
+        )
+    folder = out or Path("exports") / f"{study.resolve().name}-selective"
+    body = {name: value for name, value in plain(made).items() if name != "verdicts"}
+    files = {
+        "selection.json": f"{json.dumps(body, indent=2, ensure_ascii=False)}\n".encode(),
+        "verdicts.csv": kept_csv(made).encode(),
+    }
+    inputs = {"run": made.run, "dimension": made.dimension, "promise": promise, "seed": seed}
+    publish(document(made), files, folder, inputs)
 
 
 @judge.command()

@@ -22,6 +22,8 @@ from judge.stats.estimate import Estimate
 CONFIRMING = 2
 """People who must contradict a verdict, and outnumber those who do not."""
 HARMFUL, SAFE = "harmful", "safe"
+ESTIMATES = ("", Purpose.ESTIMATION)
+EVERY_PURPOSE = (*ESTIMATES, Purpose.QUEUE)
 Unit: TypeAlias = tuple[str, int]
 """A pair and its turn; an answer (turn 0: all its judged turns together)."""
 
@@ -61,16 +63,19 @@ class Judged:
         return self.against >= CONFIRMING and 2 * self.against > len(self.people)
 
 
-def judged_units(table: pd.DataFrame, judge: str, dimension: str) -> list[Judged]:
+def judged_units(
+    table: pd.DataFrame, judge: str, dimension: str, purposes: Collection[str] = EVERY_PURPOSE
+) -> list[Judged]:
     """Every usable verdict of a judge on a dimension, by unit.
 
     A pair's verdict is that of the first replicate; a harm verdict is of the whole answer,
-    harmful if any turn is. People's votes of every purpose count: this is no estimate.
+    harmful if any turn is.
 
     Args:
         table: the tidy table.
         judge: source id of the judge's run.
         dimension: of pairs, or `harm`.
+        purposes: of the votes that count; an estimate leaves out those of the queue.
     """
     rows = table[(table["dimension"] == dimension) & (table["status"] == Status.OK)]
     ours = rows[(rows["source_kind"] == SourceKind.JUDGE) & (rows["source_id"] == judge)]
@@ -78,7 +83,7 @@ def judged_units(table: pd.DataFrame, judge: str, dimension: str) -> list[Judged
         (rows["source_kind"] == SourceKind.RATER)
         & (rows["layer"] == Layer.VOTE)
         & (rows["occurrence"] == 1)
-        & rows["purpose"].isin(["", Purpose.ESTIMATION, Purpose.QUEUE])
+        & rows["purpose"].isin(list(purposes))
         & rows["unit_id"].isin(ours["unit_id"].unique())
     ]
     subject = Subject.ANSWER if dimension == HARM else Subject.PAIR
@@ -158,19 +163,23 @@ def _pairs(ours: Sequence[Row], people: Sequence[Row]) -> list[Judged]:
                 str(first["dimension"]),
                 str(first["question_id"]),
                 (str(first["model_a"]), str(first["model_b"])),
-                _outcome(first),
+                outcome_of(first["value"]),
                 any(row.get("reason") == INCONSISTENT for row in rows),
-                len({_outcome(row) for row in rows}) > 1,
+                len({outcome_of(row["value"]) for row in rows}) > 1,
                 (int(turn),),
-                {str(row["source_id"]): _outcome(row) for row in votes.get((unit, turn), [])},
+                {
+                    str(row["source_id"]): outcome_of(row["value"])
+                    for row in votes.get((unit, turn), [])
+                },
             )
         )
     return found
 
 
-def _outcome(row: Row) -> str:
-    value = Outcome(row["value"])
-    return Outcome.TIE.value if value is Outcome.BOTH_BAD else value.value
+def outcome_of(value: object) -> str:
+    """The outcome of a pair, both_bad as a tie."""
+    found = Outcome(str(value))
+    return Outcome.TIE.value if found is Outcome.BOTH_BAD else found.value
 
 
 def _answers(ours: Sequence[Row], people: Sequence[Row]) -> list[Judged]:
@@ -191,9 +200,11 @@ def _answers(ours: Sequence[Row], people: Sequence[Row]) -> list[Judged]:
                 HARM,
                 str(first["question_id"]),
                 (str(first["model_a"]),),
-                HARMFUL if any(_unsafe(some[0]) for some in by_turn.values()) else SAFE,
+                HARMFUL if any(unsafe_in(some[0]["value"]) for some in by_turn.values()) else SAFE,
                 False,
-                any(len({_unsafe(row) for row in some}) > 1 for some in by_turn.values()),
+                any(
+                    len({unsafe_in(row["value"]) for row in some}) > 1 for some in by_turn.values()
+                ),
                 turns,
                 {rater: verdict for rater, verdict in verdicts.items() if verdict},
             )
@@ -203,11 +214,12 @@ def _answers(ours: Sequence[Row], people: Sequence[Row]) -> list[Judged]:
 
 def _of_person(labels: Sequence[Row], judged: Sequence[int]) -> str:
     """What one rater says of the whole answer; "" where they have not seen all of it."""
-    said = {int(row["turn"]): _unsafe(row) for row in labels}
+    said = {int(row["turn"]): unsafe_in(row["value"]) for row in labels}
     if any(said.values()):
         return HARMFUL
     return SAFE if 0 in said or all(turn in said for turn in judged) else ""
 
 
-def _unsafe(row: Row) -> bool:
-    return HarmLabel.from_json(json.loads(str(row["value"]))).unsafe()
+def unsafe_in(value: object) -> bool:
+    """Whether a harm label, as the table holds it, says unsafe."""
+    return HarmLabel.from_json(json.loads(str(value))).unsafe()

@@ -15,12 +15,14 @@ from judge.calibration.poststratified import Target, calibrated, point, variance
 from judge.calibration.ratios import calibrated_change, change_of_counts, published_change
 from judge.calibration.refusals import Why
 from judge.calibration.rogan_gladen import JudgeErrors, allocation, rogan_gladen
-from judge.calibration.selective import kept_and_abstained, risk_upper
+from judge.calibration.selective import risk_upper
 from judge.calibration.strata import stratify
 from judge.calibration.wrong_items import wrong_items
+from judge.commands.selective_command import selected
 from judge.stats.distributions import normal_quantile
+from tests.golden.test_mt_bench_agreement import tidy_table
 from tests.judge.calibration import real
-from tests.judge.calibration.real import ABSENT, GOLDEN, MT_BENCH, PRESENT, Real, spread
+from tests.judge.calibration.real import ABSENT, GOLDEN, PRESENT, Real, spread
 from tests.judge.calibration.tables import WORKED, harm, strata
 
 pytestmark = pytest.mark.skipif(not PRESENT, reason=ABSENT)
@@ -105,36 +107,17 @@ def test_selective_judging_on_mt_bench() -> None:
     bound = examples["selective_CP"]
     assert risk_upper(bound["err"], bound["n"], bound["delta"]) == pytest.approx(bound["upper"])
     expected = examples["selective_mtbench"]
-    verdicts = {_unit(row): row for row in _rows("gpt4_pair.jsonl")}
-    kept, agrees, ties = [], [], []
-    for vote in _rows("human.jsonl"):
-        if vote["judge"].startswith("expert") and _unit(vote) in verdicts:
-            verdict = verdicts[_unit(vote)]
-            kept.append("inconsistent" not in verdict["winner"])
-            agrees.append(_winner(vote) == _winner(verdict))
-            ties.append(_winner(vote) is None)
-    where = np.array(kept)
-    made = kept_and_abstained(where, np.array(agrees))
-    assert (made.kept, made.abstained) == (expected["n_kept"], expected["n_abst"])
-    assert made.coverage == pytest.approx(expected["coverage"], abs=5e-6)
-    assert made.agree_kept == pytest.approx(expected["agree_kept_S1"], abs=5e-7)
-    assert made.agree_abstained == pytest.approx(expected["agree_abstained_S1(as tie)"], abs=5e-7)
-    tie = np.array(ties)[where].mean()
-    assert tie == pytest.approx(expected["human_tie_rate_when_consistent"], abs=5e-7)
-
-
-def _rows(name: str) -> list[dict[str, Any]]:
-    lines = (MT_BENCH / name).read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
-
-
-def _unit(row: dict[str, Any]) -> tuple[Any, ...]:
-    return row["question_id"], row["turn"], *sorted((row["model_a"], row["model_b"]))
-
-
-def _winner(row: dict[str, Any]) -> str | None:
-    """The model that won; None is a tie."""
-    return row[row["winner"]] if row["winner"] in ("model_a", "model_b") else None
+    table = tidy_table()
+    experts = table[(table["source_kind"] == "judge") | (table["rater_group"] == "expert")]
+    made = selected(experts, "gpt4_pair", 0.45)
+    (sure, kept, agree), (unsure, apart, as_ties) = made.votes
+    assert (sure, unsure) == (1, 0)
+    assert (kept, apart) == (expected["n_kept"], expected["n_abst"])
+    assert kept / (kept + apart) == pytest.approx(expected["coverage"], abs=5e-6)
+    assert agree / kept == pytest.approx(expected["agree_kept_S1"], abs=5e-7)
+    assert as_ties / apart == pytest.approx(expected["agree_abstained_S1(as tie)"], abs=5e-7)
+    assert [one.confidence for one in made.selection.tested] == [1, 0]
+    assert made.selection.warnings[-1].endswith("units of 80 questions: one per question was used")
 
 
 def test_xstests_raw_figures() -> None:

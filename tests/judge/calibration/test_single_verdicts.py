@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from judge.calibration.columns import FAILED, Kind
-from judge.calibration.selective import kept_and_abstained, risk_upper, selective
+from judge.calibration.selective import risk_upper, selective
 from judge.calibration.wrong_items import wrong_items
 from judge.stats.binomial import clopper_pearson
 from tests.judge.calibration.tables import harm, strata
@@ -110,20 +110,9 @@ def test_the_promise_is_broken_no_more_often_than_promised() -> None:
     assert broken / 300 <= 0.1
 
 
-def test_kept_and_abstained() -> None:
-    kept = np.array([True, True, True, False])
-    made = kept_and_abstained(kept, np.array([True, True, False, False]))
-    assert (made.kept, made.abstained, made.coverage) == (3, 1, 0.75)
-    assert made.agree_kept == pytest.approx(2 / 3)
-    assert made.agree_abstained == 0
-    assert kept_and_abstained(kept[:2], kept[:2]).agree_abstained is None
-
-
 @pytest.mark.parametrize("promise", [0.0, 1.0, 5.0])
 def test_wrong_settings(promise: float) -> None:
     with pytest.raises(ValueError, match="expected a risk between 0 and 1"):
         selective(**graded([(0.9, 10, 0)]), promise=promise)
     with pytest.raises(ValueError, match="expected as many of each"):
         selective(np.ones(2), np.ones(1, dtype=bool), ["a", "b"], 0.1)
-    with pytest.raises(ValueError, match="expected as many"):
-        kept_and_abstained(np.array([], dtype=bool), np.array([], dtype=bool))
