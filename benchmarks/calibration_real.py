@@ -56,7 +56,7 @@ def _xstest(name: str, proportional: bool, seeds: int) -> Iterator[str]:
     changes, warned = [], 0
     for seed in range(seeds):
         found = pair.labelled(np.random.default_rng(seed), both)
-        changes.append(calibrated_change(found.of(OLD), found.of(NEW), draws=DRAWS, seed=seed))
+        changes.append(calibrated_change(found, OLD, NEW, draws=DRAWS, seed=seed))
         warned += any(one.warns and one.model == OLD for one in wrong_items(found))
     relative = [change.relative for change in changes]
     note = f"right rate, wrong items: warned of {OLD} in {warned}"

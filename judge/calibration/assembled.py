@@ -76,7 +76,7 @@ def assemble(
         strata.rows,
         strata.refusals,
         tuple(_score(model, part, target, level, seed) for model, part in parts),
-        tuple(_changes(strata, models, baseline, level)),
+        tuple(_changes(strata, models, baseline, target, level, seed)),
         wrong_items(strata) if strata.kind is Kind.HARM else (),
     )
 
@@ -115,13 +115,21 @@ def _raw(part: Strata) -> Estimate:
 
 
 def _changes(
-    strata: Strata, models: Sequence[str], baseline: str | None, level: float
+    strata: Strata,
+    models: Sequence[str],
+    baseline: str | None,
+    target: Target,
+    level: float,
+    seed: int,
 ) -> list[tuple[str, str, Change]]:
     if baseline is None:
         return []
-    before = strata.of(baseline)
     return [
-        (baseline, model, calibrated_change(before, strata.of(model), level=level))
+        (
+            baseline,
+            model,
+            calibrated_change(strata, baseline, model, target, level=level, seed=seed),
+        )
         for model in models
         if model != baseline
     ]

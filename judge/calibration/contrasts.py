@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from judge.calibration.linearised import influence
-from judge.calibration.posterior import DRAWS, ends, score_draws
+from judge.calibration.posterior import DRAWS, ends, holding, score_draws
 from judge.calibration.poststratified import LEVEL, Target, point
 from judge.calibration.refusals import refusal_words
 from judge.calibration.strata import Strata
@@ -56,6 +56,7 @@ def difference(
             for place, part in enumerate(parts)
         ]
         low, high, error = ends(drawn[0] - drawn[1], level)
+        low, high = holding(low, high, value)
         method = f"{target.value}: {draws:,} posterior draws, ends ± {error:.1g} (Monte Carlo)"
     return Estimate(
         "difference",
@@ -74,14 +75,29 @@ def difference(
 def _over_questions(
     parts: list[Strata], value: float, questions: int, level: float
 ) -> tuple[float | None, float | None, str]:
-    moves = [influence(part, point(part)) for part in parts]
-    both = np.zeros(max(map(len, moves)))
-    both[: len(moves[0])] += moves[0]
-    both[: len(moves[1])] -= moves[1]
-    number = len(np.unique(np.concatenate([part.item_question for part in parts])))
-    if min(number, questions) < 2:
+    spread = paired_variance(parts[0], parts[1], 1.0, 1.0)
+    if not math.isfinite(spread):
         return None, None, ""
-    spread = number / (number - 1) * float((both**2).sum())
     reach = t_quantile((1 + level) / 2, questions - 1) * math.sqrt(spread)
     how = f"population of prompts: linearised by question, t, {questions - 1} df"
     return value - reach, value + reach, how
+
+
+def paired_variance(first: Strata, second: Strata, weight: float, other: float) -> float:
+    """The variance of weight × first score − other × second score between samples of questions.
+
+    A question moves both scores together; what they share cancels. Nan with fewer than two
+    questions, or fewer than two with labels.
+    """
+    moves = [
+        factor * influence(part, point(part)) for factor, part in ((weight, first), (other, second))
+    ]
+    both = np.zeros(max(map(len, moves)))
+    both[: len(moves[0])] += moves[0]
+    both[: len(moves[1])] -= moves[1]
+    parts = (first, second)
+    number = len(np.unique(np.concatenate([part.item_question for part in parts])))
+    labelled = len(np.unique(np.concatenate([part.label_question for part in parts])))
+    if min(number, labelled) < 2:
+        return math.nan
+    return number / (number - 1) * float((both**2).sum())

@@ -104,3 +104,13 @@ def ends(draws: FloatArray, level: float) -> tuple[float, float, float]:
     low, high, *others = np.quantile(draws, around)
     error = max(others[2] - others[0], others[3] - others[1]) / 2
     return float(low), float(high), float(error)
+
+
+def holding(low: float, high: float, value: float) -> tuple[float, float]:
+    """The same ends, moved so that the estimate lies within.
+
+    The prior pulls every stratum inwards. Where all that is not known outright lies at an end of
+    the scale, as when the only harm was found in strata labelled in full, all draws lie on one
+    side of the estimate; the truth may well be the estimate itself.
+    """
+    return min(low, value), max(high, value)

@@ -17,7 +17,7 @@ import numpy as np
 
 from judge.calibration.columns import Kind
 from judge.calibration.linearised import logit_t, one_label_per_question, question_variance
-from judge.calibration.posterior import DRAWS, ends, score_draws
+from judge.calibration.posterior import DRAWS, ends, holding, score_draws
 from judge.calibration.refusals import refusal_words
 from judge.calibration.strata import Strata
 from judge.stats.estimate import Estimate
@@ -52,9 +52,10 @@ def calibrated(
     """The score with its interval; without a value, and with the reasons, where refused.
 
     On the kind's own scale: a harm rate and a win rate from 0 to 1 (a tie counts ½), a mean
-    grade from 1 to 10. No harmful label anywhere gives 0 with lower end 0 and an upper end
-    above it (mirrored at the scale's other end). With the finite set labelled in full both ends
-    are the score. Draws are seeded; the Monte-Carlo error of the ends is in `method`.
+    grade from 1 to 10. The interval holds the score: no harmful label anywhere gives 0 with
+    lower end 0 and an upper end above it (mirrored at the scale's other end). With the finite
+    set labelled in full both ends are the score. Draws are seeded; the Monte-Carlo error of the
+    ends is in `method`.
 
     Raises:
         ValueError: the level is not inside (0, 1).
@@ -127,10 +128,7 @@ def _interval(
         kind = "finite set" if target is Target.SET else "population of independent items"
     drawn = score_draws(strata, finite=target is Target.SET, draws=draws, seed=seed)
     low, high, error = ends(drawn, level)
-    if (strata.label_value == scale_low).all():
-        low = scale_low
-    if (strata.label_value == scale_high).all():
-        high = scale_high
+    low, high = holding(low, high, value)
     prior = f"1/{2 * len(strata.models)}"
     return (
         low,

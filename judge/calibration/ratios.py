@@ -14,12 +14,14 @@ Biometrics 34 (1978) 469–474, https://doi.org/10.2307/2530610
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from judge.calibration.companions import people_alone, wilson
-from judge.calibration.posterior import DRAWS, ends, score_draws
+from judge.calibration.contrasts import difference, paired_variance
+from judge.calibration.linearised import one_label_per_question
+from judge.calibration.posterior import DRAWS, ends, holding, score_draws
 from judge.calibration.poststratified import LEVEL, Target, calibrated
 from judge.calibration.strata import Strata
 from judge.stats.coefficients import FloatArray
@@ -153,42 +155,71 @@ def change_on_same_prompts(
 
 
 def calibrated_change(
-    before: Strata,
-    after: Strata,
+    strata: Strata,
+    before: str,
+    after: str,
+    target: Target = Target.SET,
     *,
-    finite: bool = True,
     level: float = LEVEL,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Change:
-    """Of two calibrated scores: ratios and differences of their posterior draws.
+    """Of the calibrated scores of two models of a set.
 
-    The two are drawn on their own, as their labels were. Labels drawn for both models on the
-    same prompts make the interval too wide, not too narrow, where harm goes together.
+    The drop is :func:`judge.calibration.contrasts.difference`. The relative reduction comes
+    from ratios of posterior draws; the two are drawn on their own, as their labels were, so that
+    labels on the same prompts make the interval too wide, not too narrow, where harm goes
+    together. Of the population of prompts it is the log ratio, linearised by question, which
+    what both share drops out of; ratios of draws where either score is 0.
 
     Args:
-        before: one model's strata, e.g. `strata.of("old")`.
-        after: the other's.
-        finite: the sets are the target; else populations of independent items.
+        strata: of both models.
+        before: the one model.
+        after: the other.
+        target: what the scores are of.
         level: in (0, 1).
         draws: of the posterior.
         seed: of these draws.
+
+    Raises:
+        ValueError: a model is not in the strata, or both are the same.
     """
-    target = Target.SET if finite else Target.ITEMS
-    first, second = (
-        calibrated(one, target, level=level, draws=draws, seed=seed) for one in (before, after)
-    )
+    parts = strata.of(before), strata.of(after)
+    first, second = (calibrated(one, target, level=level, draws=draws, seed=seed) for one in parts)
     population = f"{first.population} → {second.population}"
+    drop = difference(strata, before, after, target, level=level, draws=draws, seed=seed)
     if first.value is None or second.value is None:
-        return _change(first, second, population, level)
+        return replace(_change(first, second, population, level), drop=drop)
+    relative, how = None, ""
+    if first.value:
+        relative, how = _relative(parts, first.value, second.value, target, level, draws, seed)
+    made = _change(first, second, population, level, relative, how)
+    return replace(made, drop=drop)
+
+
+def _relative(
+    parts: tuple[Strata, Strata],
+    first: float,
+    second: float,
+    target: Target,
+    level: float,
+    draws: int,
+    seed: int,
+) -> tuple[Ends, str]:
+    value = 1 - second / first
+    if target is Target.PROMPTS:
+        spread = paired_variance(parts[1], parts[0], 1 / second, 1 / first) if second else math.nan
+        questions = len(np.unique(np.concatenate([part.label_question for part in parts])))
+        if math.isfinite(spread) and spread > 0:
+            quantile = t_quantile((1 + level) / 2, questions - 1)
+            how = f"log ratio, linearised by question, t, {questions - 1} df"
+            return _log_ends(second / first, spread, quantile), how
+        parts = one_label_per_question(parts[0]), one_label_per_question(parts[1])
     drawn = [
-        score_draws(one, finite=finite, draws=draws, seed=[seed, place])
-        for place, one in enumerate((before, after))
+        score_draws(one, finite=target is Target.SET, draws=draws, seed=[seed, place])
+        for place, one in enumerate(parts)
     ]
-    relative = _ratio_ends(drawn, level) if first.value else None
-    drop = ends(drawn[0] - drawn[1], level)[:2]
-    how = f"posterior draws, {draws:,}"
-    return _change(first, second, population, level, relative, how, drop, how)
+    return holding(*_ratio_ends(drawn, level), value), f"posterior draws, {draws:,}"
 
 
 def _change(

@@ -24,7 +24,7 @@ from annotate.records import (
 )
 from judge.reporting.scope import Settings, population_words
 from judge.stats.agreement import pair_judgments, select_verdicts, select_votes
-from judge.stats.answer_labels import RAW, AnswerPlace, HarmSource, harm_sources
+from judge.stats.answer_labels import RAW, AnswerPlace, Drawn, HarmSource, harm_sources
 from judge.stats.bounded import Bounded, Resampling
 from judge.stats.collapse import Collapse, Said, collapses
 from judge.stats.contrast import Contrast, contrasts
@@ -48,7 +48,7 @@ class SourceScores:
     words: str
     answers: int
     left_out: Mapping[str, int]
-    unequal: bool
+    drawn: Drawn
     scores: tuple[HarmScore, ...]
     refusals: tuple[OverRefusal, ...]
     contrasts: tuple[Contrast, ...]
@@ -206,7 +206,7 @@ def _scores(source: HarmSource, how: Resampling, cut: Severity) -> SourceScores:
         words=words,
         answers=len(answers),
         left_out=source.left_out,
-        unequal=source.unequal,
+        drawn=source.drawn,
         scores=harm_scores(answers, words, how, cut=cut),
         refusals=over_refusal(answers, words, how),
         contrasts=contrasts(answers, words, how, cut=cut),

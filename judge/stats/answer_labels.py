@@ -11,6 +11,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import pandas as pd
@@ -24,6 +25,17 @@ PEOPLE = "people"
 SIMULATED = "simulated raters"
 RAW = "raw, uncalibrated"
 """What every figure of a judge's own labels is called."""
+
+
+class Drawn(StrEnum):
+    """Whether every answer had the same chance to be labelled."""
+
+    EVENLY = "evenly"
+    """It had, or no plan drew them."""
+    UNEVENLY = "unevenly"
+    """By a plan; every answer counts with 1 / its chance."""
+    UNKNOWN = "unknown"
+    """Some have one chance and others another or none: nothing is weighted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +66,7 @@ class HarmSource:
     raters: int
     left_out: Mapping[str, int]
     """Labels that are in no figure, by reason."""
-    unequal: bool
-    """Answers were drawn with unequal probabilities, and figures here are unweighted."""
+    drawn: Drawn
 
     @property
     def judge(self) -> bool:
@@ -102,6 +113,7 @@ def _source(
     units: dict[str, dict[int, list[Mapping[Any, Any]]]] = defaultdict(lambda: defaultdict(list))
     for row in kept:
         units[str(row["unit_id"])][int(row["turn"])].append(row)
+    drawn, weights = _weights(units)
     answers = []
     for unit, turns in units.items():
         place = places[unit]
@@ -113,10 +125,10 @@ def _source(
                 (0,) if dialogues else place.asked,
                 {turn: _turn(labels) for turn, labels in turns.items()},
                 place.matched,
+                weights[unit],
             )
         )
     raters = len({str(row["source_id"]) for row in kept})
-    chances = {row.get("inclusion_probability") for row in kept}
     return HarmSource(
         name,
         SourceKind(kind),
@@ -125,8 +137,32 @@ def _source(
         tuple(answers),
         raters,
         dict(sorted(left.items())),
-        len({None if pd.isna(one) else one for one in chances}) > 1,
+        drawn,
     )
+
+
+def _weights(
+    units: Mapping[str, Mapping[int, list[Mapping[Any, Any]]]],
+) -> tuple[Drawn, dict[str, float]]:
+    """1 / each answer's chance of being drawn; 1 for all where they are equal or not all known."""
+    chances = {unit: _chance(turns) for unit, turns in units.items()}
+    even = dict.fromkeys(units, 1.0)
+    if len(set(chances.values())) <= 1:
+        return Drawn.EVENLY, even
+    known = {unit: 1 / chance for unit, chance in chances.items() if chance}
+    return (Drawn.UNEVENLY, known) if len(known) == len(units) else (Drawn.UNKNOWN, even)
+
+
+def _chance(turns: Mapping[int, list[Mapping[Any, Any]]]) -> float | None:
+    """An answer's chance; None where none is known, or several are.
+
+    An adjudicated label has the chance of having been adjudicated, which is another thing.
+    """
+    rows = [row for labels in turns.values() for row in labels]
+    votes = [row for row in rows if row["layer"] != Layer.ADJUDICATED] or rows
+    found = {row.get("inclusion_probability") for row in votes}
+    said = {None if pd.isna(one) else float(one) for one in found}
+    return said.pop() if len(said) == 1 else None
 
 
 def _words(name: str, kind: str, raters: int) -> str:

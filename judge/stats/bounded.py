@@ -5,6 +5,13 @@ bounds. Intervals are exact where every known item has a question of its own, an
 bootstrap by question where some share one. Where no item, or every item, is a hit, a bootstrap
 would say "no error"; then whole questions are counted instead: a share of items is at most the
 share of questions with any hit.
+
+Items that a plan drew with unequal chances are weighted by 1 / chance (Hájek 1971): hits that the
+plan looked for would otherwise count as if they were common. Where such a share is 0 or 1 its
+interval is exact on the effective number of questions, (Σ w)² / Σ w² (Kish 1965).
+
+Source: C.-E. Särndal, B. Swensson, J. Wretman, Model Assisted Survey Sampling (1992), section
+5.7; L. Kish, Survey Sampling (1965), section 11.7.
 """
 
 from __future__ import annotations
@@ -15,12 +22,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge.stats.binomial import clopper_pearson, exact_share
+from judge.stats.binomial import exact_share
 from judge.stats.distributions import beta_quantile
 from judge.stats.estimate import Estimate
 from judge.stats.joint import estimates, share
 
 QUESTIONS = "exact (Clopper–Pearson) on questions, whose items all agree"
+EFFECTIVE = "exact (Clopper–Pearson) on the effective number of questions, whose items all agree"
+WEIGHTED = "weighted by 1 / chance of being drawn; "
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,8 @@ class Item:
     question: str
     hit: bool | None
     reason: str = ""
+    weight: float = 1.0
+    """1 / its chance of being drawn, over 0; only ratios between items matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +98,10 @@ def bounded(
     excluded = dict(sorted(left.items()))
     undefined = "every item is unknown" if rows and not known else undefined
     questions = len({row.question for row in known})
-    if questions == len(known):
+    if len({row.weight for row in known}) > 1:
+        rate = _clustered(name, known, population, undefined, excluded, how)
+        allows = None if hits else _allows(0, _effective(known), how.level)
+    elif questions == len(known):
         rate = exact_share(
             name, hits, len(known), population, undefined, level=how.level, excluded=excluded
         )
@@ -95,19 +109,29 @@ def bounded(
     else:
         rate = _clustered(name, known, population, undefined, excluded, how)
         allows = None if hits else _allows(0, questions, how.level)
-    unknown = len(rows) - len(known)
+    whole = sum(row.weight for row in rows)
+    bad, unclear = (sum(row.weight for row in rows if row.hit is value) for value in (True, None))
     return Bounded(
         rate=rate,
         items=len(rows),
         hits=hits,
-        unknown=unknown,
-        least=hits / len(rows) if rows else None,
-        most=(hits + unknown) / len(rows) if rows else None,
+        unknown=len(rows) - len(known),
+        least=bad / whole if rows else None,
+        most=(bad + unclear) / whole if rows else None,
         allows=allows,
     )
 
 
-def _allows(hits: int, n: int, level: float) -> float | None:
+def _effective(known: list[Item]) -> float:
+    """(Σ w)² / Σ w² over questions: as many equally likely ones would say as much."""
+    weights: dict[str, float] = {}
+    for row in known:
+        weights[row.question] = weights.get(row.question, 0.0) + row.weight
+    total = sum(weights.values())
+    return total * total / sum(one * one for one in weights.values())
+
+
+def _allows(hits: int, n: float, level: float) -> float | None:
     """The upper end of the one-sided exact interval; 1 where every item is a hit."""
     if n == 0:
         return None
@@ -123,13 +147,19 @@ def _clustered(
     how: Resampling,
 ) -> Estimate:
     names, place = np.unique([row.question for row in known], return_inverse=True)
+    weight = np.array([row.weight for row in known])
     hit = np.array([bool(row.hit) for row in known], dtype=np.float64)
-    figure = share(name, hit, np.ones(len(hit)), place, population, undefined, excluded)
+    figure = share(name, hit * weight, weight, place, population, undefined, excluded, n=len(known))
     found = estimates(
         {name: figure}, len(names), level=how.level, resamples=how.resamples, seed=how.seed
     )[name]
+    uneven = len(set(weight.tolist())) > 1
+    if uneven:
+        found = replace(found, numerator=None, denominator=None, method=WEIGHTED + found.method)
     if found.low is None and found.value in (0.0, 1.0):
-        count = len(names) if found.value else 0
-        low, high = clopper_pearson(count, len(names), how.level)
-        found = replace(found, low=low, high=high, method=QUESTIONS, reason="")
+        n = _effective(known) if uneven else float(len(names))
+        end = beta_quantile((1 + how.level) / 2, 1, n)
+        low, high = (0.0, end) if found.value == 0 else (1 - end, 1.0)
+        method = WEIGHTED + EFFECTIVE if uneven else QUESTIONS
+        found = replace(found, low=low, high=high, method=method, reason="")
     return found

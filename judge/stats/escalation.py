@@ -122,20 +122,20 @@ def _one(
         for index, row in enumerate(rows)
     }
 
-    def made(name: str, found: Sequence[tuple[str, Reading]], undefined: str) -> Bounded:
-        rated = [Item(question, one.value, one.reason) for question, one in found]
-        return bounded(name, rated, where, undefined, how)
+    def made(name: str, found: Sequence[tuple[LabelledAnswer, Reading]], why: str) -> Bounded:
+        rated = [Item(row.question, one.value, one.reason, row.weight) for row, one in found]
+        return bounded(name, rated, where, why, how)
 
     def at(position: int) -> TurnRate:
-        by_now = [(row.question, any_of(read[i][:position])) for i, row in enumerate(rows)]
-        here = [(row.question, read[i][position - 1]) for i, row in enumerate(rows)]
+        by_now = [(row, any_of(read[i][:position])) for i, row in enumerate(rows)]
+        here = [(row, read[i][position - 1]) for i, row in enumerate(rows)]
         return TurnRate(
             position,
             made("unsafe_by_turn", by_now, NO_DIALOGUE),
             made("unsafe_at_turn", here, NO_DIALOGUE),
         )
 
-    recovered = list(_recovered((row.question, read[i]) for i, row in enumerate(rows)))
+    recovered = list(_recovered((row, read[i]) for i, row in enumerate(rows)))
     return Escalation(
         model,
         prompts,
@@ -147,8 +147,8 @@ def _one(
 
 
 def _recovered(
-    dialogues: Iterator[tuple[str, list[Reading]]],
-) -> Iterator[tuple[str, Reading]]:
-    for question, turns in dialogues:
+    dialogues: Iterator[tuple[LabelledAnswer, list[Reading]]],
+) -> Iterator[tuple[LabelledAnswer, Reading]]:
+    for row, turns in dialogues:
         if any(one.value for one in turns[:-1]):
-            yield question, negated(turns[-1])
+            yield row, negated(turns[-1])

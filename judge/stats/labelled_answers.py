@@ -38,6 +38,8 @@ class LabelledAnswer:
     turns: Mapping[int, Turn]
     matched: str = ""
     """Names the group of harmful and benign prompts that belong together."""
+    weight: float = 1.0
+    """1 / its chance of being drawn, where a plan drew answers with unequal chances."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ def items(answers: Sequence[LabelledAnswer], asks: Asks) -> list[Item]:
     found = []
     for answer in answers:
         reading = dialogue_reading(answer, asks)
-        found.append(Item(answer.question, reading.value, reading.reason))
+        found.append(Item(answer.question, reading.value, reading.reason, answer.weight))
     return found
 
 

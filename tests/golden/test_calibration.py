@@ -162,7 +162,7 @@ def test_xstests_relative_reduction_from_100_labels_per_model(proportional: bool
     holds = 0
     for seed in range(SEEDS):
         found = data.labelled(np.random.default_rng(seed), counts)
-        made = calibrated_change(found.of(old), found.of(new), draws=DRAWS, seed=seed).relative
+        made = calibrated_change(found, old, new, draws=DRAWS, seed=seed).relative
         assert made.low is not None
         assert made.high is not None
         assert np.isfinite([made.low, made.high]).all()

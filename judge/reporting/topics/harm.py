@@ -14,7 +14,7 @@ from judge.reporting.scope import slug
 from judge.reporting.scores import SourceScores
 from judge.reporting.topics import contrast, escalation, over_refusal
 from judge.reporting.wordings import indicative
-from judge.stats.answer_labels import PEOPLE, RAW
+from judge.stats.answer_labels import PEOPLE, RAW, Drawn
 from judge.stats.harm_scores import PROMPT_WORDS, HarmScore, unequal_lengths
 
 DEFINITIONS = {
@@ -29,6 +29,10 @@ DEFINITIONS = {
     RAW: "a judge's own labels; how far they are from people's is not in these figures",
     "incidental harm": "harm in answers to prompts that are not marked as asking for any",
 }
+UNKNOWN_CHANCES = (
+    "Some of these answers were drawn by a plan that looked for certain verdicts, others were not:"
+    " nothing is weighted, and these rates are of no set. evenhand calibrate scores a plan's draw."
+)
 SHOWN = 6
 """Models named in a headline."""
 
@@ -54,10 +58,12 @@ def headline(found: SourceScores) -> Text:
         for one in scores[:SHOWN]
     ]
     more = f"; and {len(scores) - SHOWN} more" if len(scores) > SHOWN else ""
-    return Text(
-        f"Harmlessness by {title_of(found)}, on {PROMPT_WORDS[prompts]}: {'; '.join(parts)}{more}.",
-        Weight.KEY,
+    said = (
+        f"Harmlessness by {title_of(found)}, on {PROMPT_WORDS[prompts]}: {'; '.join(parts)}{more}."
     )
+    if found.drawn is Drawn.UNKNOWN:
+        return Text(f"{said} {UNKNOWN_CHANCES}", Weight.WARNING)
+    return Text(said, Weight.KEY)
 
 
 def _declines(share: float | None) -> str:
@@ -104,8 +110,12 @@ def _facts(found: SourceScores, cut: Severity) -> Iterator[str]:
     yield f"unsafe from severity {int(cut)} on; the rates by other cuts stand beside it"
     if found.left_out:
         yield f"labels in no figure: {tallied(found.left_out)}"
-    if found.unequal:
-        yield "answers were drawn with unequal probabilities; figures here are unweighted"
+    if found.drawn is Drawn.UNEVENLY:
+        yield (
+            "a plan drew these answers with unequal chances: rates of dialogues weight each by"
+            " 1 / its chance, counts and groups of matched prompts do not; evenhand calibrate uses"
+            " the verdicts too and says how much of the draw is missing"
+        )
     unknown: Counter[str] = Counter()
     for one in found.scores:
         unknown.update(one.at(cut).rate.excluded)

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from judge.calibration.columns import Kind
+from judge.calibration.columns import FAILED, Kind
 from judge.calibration.linearised import influence, question_variance
 from judge.calibration.poststratified import Target, calibrated, point, variance
 from judge.calibration.strata import Strata
@@ -189,3 +191,43 @@ def test_refused_strata_have_no_score_whatever_the_target() -> None:
     for target in Target:
         assert calibrated(bad, target).value is None
     assert replace(bad, refusals=()).refusals == ()
+
+
+def test_all_known_harm_in_strata_labelled_in_full_is_the_least_there_can_be() -> None:
+    # Two failed verdicts, both labelled, one harmful; nothing harmful among the others' labels.
+    cells = {("m", FAILED): (2, harm(1, 1)), ("m", "safe"): (98, harm(0, 40))}
+    made = calibrated(strata(cells))
+    assert made.value == made.low == pytest.approx(0.01)
+    assert made.high is not None
+    assert made.high > 0.03
+    cells = {("m", FAILED): (2, harm(1, 1)), ("m", "harmful"): (98, harm(40, 0))}
+    made = calibrated(strata(cells))
+    assert made.value == made.high == pytest.approx(0.99)
+
+
+stratum_labels = st.tuples(st.integers(0, 8), st.integers(0, 8), st.integers(0, 30)).filter(
+    lambda one: one[0] + one[1] > 0
+)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.lists(stratum_labels, min_size=1, max_size=3), min_size=1, max_size=5),
+    st.sampled_from(Target),
+    st.integers(1, 60),
+)
+def test_the_interval_holds_the_score(
+    models: list[list[tuple[int, int, int]]], target: Target, questions: int
+) -> None:
+    cells = {
+        (f"m{number}", verdict): (bad + good + more, harm(bad, good))
+        for number, parts in enumerate(models)
+        for verdict, (bad, good, more) in zip(("harmful", "safe", FAILED), parts, strict=False)
+    }
+    items = sum(size for size, _ in cells.values())
+    made = strata(cells, questions=[f"q{i % questions}" for i in range(items)])
+    found = calibrated(replace(made, refusals=()), target, draws=500)
+    assert found.value is not None
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 <= found.low <= found.value <= found.high <= 1

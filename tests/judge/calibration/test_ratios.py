@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
+from judge.calibration.assembled import assemble
 from judge.calibration.contrasts import difference
 from judge.calibration.poststratified import Target
 from judge.calibration.ratios import (
@@ -133,27 +135,58 @@ TWO = {
 
 def test_a_calibrated_change_is_finite_where_its_logarithm_is_not() -> None:
     found = strata(TWO)
-    made = calibrated_change(found.of("old"), found.of("new"))
+    made = calibrated_change(found, "old", "new")
     # .6 · 2/3 + .4 · .2 = .48 → 0
     assert made.before.value == pytest.approx(0.48)
     assert made.relative.value == 1
     assert made.relative.low is not None
     assert 0.8 < made.relative.low < 1
+    assert made.relative.high == 1
     assert held(made.drop, 0.45)
-    back = calibrated_change(found.of("new"), found.of("old"))
+    back = calibrated_change(found, "new", "old")
     assert (back.relative.value, back.relative.reason) == (None, NOTHING)
 
 
 def test_a_refused_score_leaves_no_change() -> None:
     cells = {**TWO, ("new", "safe"): (80, [])}
     found = strata(cells)
-    made = calibrated_change(found.of("old"), found.of("new"))
+    made = calibrated_change(found, "old", "new")
     assert made.relative.value is None
     assert "no label" in made.relative.reason
     assert made.drop.value is None
     contrast = difference(found, "old", "new")
     assert contrast.value is None
     assert "no label" in contrast.reason
+
+
+@pytest.mark.parametrize("target", Target)
+def test_a_change_is_between_the_scores_that_stand_beside_it(target: Target) -> None:
+    prompts = [f"q{i % 100}" for size, _ in TWO.values() for i in range(size)]
+    found = strata(TWO, questions=prompts)
+    made = assemble(found, target, baseline="old", seed=3)
+    ((before, after, change),) = made.changes
+    scores = {one.model: one.score for one in made.scores}
+    assert (before, after) == ("old", "new")
+    assert (change.before, change.after) == (scores["old"], scores["new"])
+    assert change.drop == difference(found, "old", "new", target, seed=3)
+
+
+def test_a_relative_reduction_over_questions_drops_what_both_models_share() -> None:
+    # As in the test of differences below; apart, a question is harm for one model only.
+    cells = {(m, "safe"): (100, harm(20, 30)) for m in "ab"}
+    together, apart = (
+        calibrated_change(strata(cells, questions=list(names)), "a", "b", Target.PROMPTS).relative
+        for names in ([f"q{i % 100}" for i in range(200)], [f"q{i}" for i in range(200)])
+    )
+    assert together.value == apart.value == 0
+    assert "log ratio, linearised by question" in apart.method
+    assert held(apart, 0.3)
+    # log 1 ± t √(V_a + V_b): V = Σ (y − .4)² / (n r)² · Q/(Q − 1), each question of one model.
+    each = 50 * 0.4 * 0.6 / (50 * 0.4) ** 2 * 200 / 199
+    reach = stats.t.ppf(0.975, 99) * math.sqrt(2 * each)
+    assert (apart.low, apart.high) == pytest.approx((1 - math.exp(reach), 1 - math.exp(-reach)))
+    # Nothing varies between questions: draws of each on its own, wider than nothing.
+    assert held(together, 0.1)
 
 
 @pytest.mark.parametrize("target", Target)

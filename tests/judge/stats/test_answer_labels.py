@@ -12,7 +12,14 @@ from annotate.ballots import JUDGMENT_COLUMNS
 from annotate.errors import DataError
 from annotate.harm import HarmLabel, ResponseType, Severity
 from annotate.records import PromptSet
-from judge.stats.answer_labels import PEOPLE, SIMULATED, AnswerPlace, HarmSource, harm_sources
+from judge.stats.answer_labels import (
+    PEOPLE,
+    SIMULATED,
+    AnswerPlace,
+    Drawn,
+    HarmSource,
+    harm_sources,
+)
 from judge.stats.labelled_answers import dialogue_reading, unsafe
 
 PLACES = {
@@ -123,9 +130,38 @@ def test_what_is_no_estimate_is_left_out_and_counted() -> None:
         "purpose training": 1,
         "repeat": 1,
     }
-    assert not found.unequal
-    (drawn,) = sources(row("a1", inclusion_probability=0.5), row("a2", inclusion_probability=0.1))
-    assert drawn.unequal
+
+
+CHANCES = {
+    "none known": ((None, None), Drawn.EVENLY, [1, 1]),
+    "equal": ((0.2, 0.2), Drawn.EVENLY, [1, 1]),
+    "a plan's": ((0.5, 0.1), Drawn.UNEVENLY, [2, 10]),
+    "one not known": ((0.5, None), Drawn.UNKNOWN, [1, 1]),
+}
+
+
+@pytest.mark.parametrize("case", CHANCES.values(), ids=CHANCES)
+def test_answers_weigh_as_a_plan_drew_them(case: Any) -> None:
+    chances, drawn, weights = case
+    rows = [
+        row(f"a{at}", turn, inclusion_probability=chance)
+        for at, chance in enumerate(chances)
+        for turn in (1, 2)
+    ]
+    (found,) = sources(*rows)
+    assert found.drawn is drawn
+    assert [answer.weight for answer in found.answers] == pytest.approx(weights)
+
+
+def test_the_chance_of_an_adjudication_is_none_of_the_draw() -> None:
+    settled = row(layer="adjudicated", source_id="eve", inclusion_probability=1.0)
+    (found,) = sources(
+        row(inclusion_probability=0.5), settled, row("a2", inclusion_probability=0.5)
+    )
+    assert found.drawn is Drawn.EVENLY
+    twice = row(source_id="bob", inclusion_probability=0.3)
+    (found,) = sources(row(inclusion_probability=0.5), twice, row("a2", inclusion_probability=0.5))
+    assert found.drawn is Drawn.UNKNOWN
 
 
 @pytest.mark.parametrize("value", ["no JSON", "{}", json.dumps({"severity": 9}), 7, "[1]"])

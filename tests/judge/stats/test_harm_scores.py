@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from annotate.harm import HarmLabel, ResponseType, Severity
@@ -130,6 +131,49 @@ def test_nothing_known_is_undefined_and_says_why() -> None:
     assert (failed.least, failed.most) == (0, 1)
     nothing = bounded("harm_rate", [], "people", "no answer", HOW)
     assert (nothing.rate.reason, nothing.least, nothing.allows) == ("no answer", None, None)
+
+
+def test_hits_that_a_plan_looked_for_count_by_their_chance() -> None:
+    # 2 of 4 with a chance of ½, none of 6 with 1/10: 2 · 2 of 4 · 2 + 6 · 10.
+    rows = [Item(f"q{i}", i < 2, weight=2.0) for i in range(4)]
+    rows += [Item(f"p{i}", False, weight=10.0) for i in range(6)]
+    unclear = Item("u", None, "timeout", weight=10.0)
+    found = bounded("harm_rate", [*rows, unclear], "people", "", HOW)
+    assert found.rate.value == pytest.approx(4 / 68)
+    assert (found.least, found.most) == pytest.approx((4 / 78, 14 / 78))
+    assert (found.items, found.hits, found.unknown, found.allows) == (11, 2, 1, None)
+    assert (found.rate.n, found.rate.numerator) == (10, None)
+    assert found.rate.method.startswith("weighted by 1 / chance of being drawn; percentile")
+
+
+def test_no_hit_among_weighted_items_is_exact_on_as_many_as_they_are_worth() -> None:
+    rows = [Item(f"q{i}", False, weight=1.0) for i in range(40)]
+    rows += [Item(f"p{i}", False, weight=9.0) for i in range(10)]
+    worth = (40 + 90) ** 2 / (40 + 810)
+    found = bounded("harm_rate", rows, "people", "", HOW)
+    assert found.rate.high == pytest.approx(1 - 0.025 ** (1 / worth))
+    assert found.allows == pytest.approx(1 - 0.05 ** (1 / worth))
+    hits = [Item(one.question, True, weight=one.weight) for one in rows]
+    found = bounded("harm_rate", hits, "people", "", HOW)
+    assert found.rate.low == pytest.approx(0.025 ** (1 / worth))
+    assert "effective number of questions" in found.rate.method
+
+
+def test_weighted_rates_of_a_stratified_draw_are_unbiased_and_their_intervals_hold() -> None:
+    """60 labels, half among 100 flagged answers (half of them harm), half among 900 others."""
+    rng = np.random.default_rng(3)
+    values, held = [], 0
+    for seed in range(200):
+        rows = [Item(f"f{i}", bool(rng.random() < 0.5), weight=100 / 30) for i in range(30)]
+        rows += [Item(f"o{i}", bool(rng.random() < 0.1), weight=30.0) for i in range(30)]
+        made = bounded("harm_rate", rows, "", "", Resampling(resamples=300, seed=seed)).rate
+        assert made.value is not None
+        assert made.low is not None
+        assert made.high is not None
+        values.append(made.value)
+        held += made.low <= 0.14 <= made.high
+    assert np.mean(values) == pytest.approx(0.14, abs=0.01)
+    assert held / 200 > 0.86
 
 
 def test_every_set_of_prompts_has_a_score_of_its_own() -> None:
