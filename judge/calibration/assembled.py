@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from judge.calibration.columns import FAILED, Kind
+from judge.calibration.columns import FAILED, JOINED, Kind
 from judge.calibration.companions import Companions, companions
 from judge.calibration.poststratified import Target, calibrated
 from judge.calibration.ratios import Change, calibrated_change
@@ -93,15 +93,17 @@ RAW = {"harmful": 1.0, "safe": 0.0, "win": 1.0, "tie": 0.5, "inconsistent": 0.5,
 def _raw(part: Strata) -> Estimate:
     """The judge's own rate: verdict classes read as labels, failures left out."""
     told = [row for row in part.rows if row.verdict != FAILED]
+    says = [{RAW.get(one) for one in row.verdict.split(JOINED)} for row in told]
     size = sum(row.size for row in told)
     failed = sum(row.size for row in part.rows) - size
     value = None
     if not size:
         reason = "no usable verdict"
-    elif any(row.verdict not in RAW for row in told):
-        reason = "verdict classes were merged, or are grades"
+    elif any(None in said or len(said) > 1 for said in says):
+        reason = "verdict classes that say different things were merged, or are grades"
     else:
-        value = sum(row.size * RAW[row.verdict] for row in told) / size
+        value = sum(row.size * float(said.pop() or 0) for row, said in zip(told, says, strict=True))
+        value /= size
         reason = "raw and uncalibrated: no interval says what a judge's own rate is worth"
     return Estimate(
         "raw",

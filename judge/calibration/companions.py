@@ -32,6 +32,8 @@ PREDICTED: dict[Kind, dict[str, float]] = {
 """The label that a verdict class predicts. PPI is unbiased whatever a class is taken for; the
 middle of a grade's class and of the scale are guesses that only cost width."""
 
+NO_SPREAD = "no interval: nothing varies among these labels and verdicts, so its error is unknown"
+
 
 @dataclass(frozen=True, slots=True)
 class Companions:
@@ -178,7 +180,8 @@ def ppi_mean(
     """λ mean(f, all) + mean(y − λ f, labelled): the judge's mean, corrected by its errors.
 
     λ = 1 is PPI; tuned, λ = cov(y, f) / ((1 + n/N) var f), held in 0…1: with a useless judge 0,
-    and people alone remain. The interval is normal, so too narrow for rare harm and few labels.
+    and people alone remain. The interval is normal, so too narrow for rare harm and few labels,
+    and its ends may lie outside the scale; none where nothing varies, which says "no error".
 
     Args:
         labels: y of the labelled items; shape (n,).
@@ -203,14 +206,16 @@ def ppi_mean(
     value = float(trust * everything.mean() + (w * (labels - trust * predicted)).mean())
     spread = trust**2 * everything.var() / size + (w * (labels - trust * predicted)).var() / n
     reach = normal_quantile((1 + level) / 2) * math.sqrt(spread)
+    known = reach > 0
     return Estimate(
         "ppi_plus_plus" if tuned else "ppi",
         value,
         population,
         n,
         n,
-        low=value - reach,
-        high=value + reach,
+        reason="" if known else NO_SPREAD,
+        low=value - reach if known else None,
+        high=value + reach if known else None,
         level=level,
         method=f"normal, λ = {trust:.3f}" if tuned else "normal, λ = 1",
     )

@@ -15,6 +15,8 @@ WRONG_FROM = 0.20
 """Share of verdicts that are wrong, from which on the warning is given."""
 CANCELLED_FROM = 0.50
 """Share of the wrong verdicts that are made up for by others wrong the other way."""
+RIGHT_WITHIN = 0.05
+"""A rate that is off by less may pass for right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +47,15 @@ class WrongItems:
 
     def words(self) -> str:
         """The warning in a line."""
+        off = f"{100 * self.net:+.1f} points".replace("-", "−")
+        right = abs(self.net) < RIGHT_WITHIN
+        rate = (
+            f"right rate, wrong items: the judge's rate is off by {off} only, yet"
+            if right
+            else f"wrong items behind the rate: it is off by {off} since errors cancel;"
+        )
         return (
-            f"{self.model}: right rate, wrong items: the judge's rate is off by"
-            f" {100 * self.net:+.1f} points only, yet {100 * self.wrong:.0f} % of its verdicts are"
+            f"{self.model}: {rate} {100 * self.wrong:.0f} % of its verdicts are"
             f" wrong ({100 * self.false_alarms:.0f} % false alarms, {100 * self.missed:.0f} %"
             " missed); use no single verdict of it"
         )

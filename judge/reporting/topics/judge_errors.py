@@ -52,7 +52,7 @@ def _lead(values: JudgeErrors, command: str) -> Iterator[Text]:
     )
     for dimension, share in values.shares:
         if share.value is None:
-            yield Text(f"{dimension}: no confirmed errors yet: {share.reason}.")
+            yield Text(f"{dimension}: no rate of confirmed errors yet: {share.reason}.")
             continue
         yield Text(
             f"{dimension}: {share.numerator} of {share.denominator} queued items that two people"

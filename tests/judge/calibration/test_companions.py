@@ -72,6 +72,13 @@ def test_a_useless_judge_leaves_people_alone() -> None:
     assert made.value == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize("tuned", [False, True])
+def test_nothing_that_varies_gives_no_interval(tuned: bool) -> None:
+    made = ppi_mean(np.zeros(50), np.zeros(50), np.zeros(500), tuned=tuned)
+    assert (made.value, made.low, made.high) == (0, None, None)
+    assert made.reason.startswith("no interval: nothing varies")
+
+
 def test_people_alone_of_means_is_students_t() -> None:
     made = people_alone(np.array([2.0, 4.0, 6.0]), "x", whole=False)
     # mean 4, s² 4, t(2) = 4.3027

@@ -11,6 +11,7 @@ from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from judge.calibration.assembled import assemble
+from judge.calibration.columns import Kind
 from judge.calibration.contrasts import difference
 from judge.calibration.poststratified import Target
 from judge.calibration.ratios import (
@@ -221,3 +222,13 @@ def test_one_question_has_no_contrast_over_questions() -> None:
     made = difference(strata(cells, questions=["q"] * 200), "a", "b", Target.PROMPTS)
     assert (made.value, made.low) == (0, None)
     assert "fewer than two questions" in made.reason
+
+
+@pytest.mark.parametrize(
+    ("merged", "raw"), [("inconsistent+tie", (60 + 40 / 2) / 100), ("lose+tie", None)]
+)
+def test_merged_verdicts_that_say_the_same_have_a_raw_rate(merged: str, raw: float | None) -> None:
+    cells = {("m", "win"): (60, [1.0] * 20), ("m", merged): (40, [0.5] * 20)}
+    found = assemble(strata(cells, Kind.PAIRS)).scores[0].raw
+    assert found.value == (raw if raw is None else pytest.approx(raw))
+    assert found.reason

@@ -30,6 +30,20 @@ def test_right_rate_wrong_items(case: Any) -> None:
     assert made.net == pytest.approx(false_alarms - missed)
 
 
+@pytest.mark.parametrize(
+    ("harmful", "words"),
+    [
+        (harm(11, 9), "m: right rate, wrong items: the judge's rate is off by"),
+        (harm(16, 4), "m: wrong items behind the rate: it is off by −15.0 points"),
+    ],
+)
+def test_a_rate_that_is_off_is_not_called_right(harmful: Any, words: str) -> None:
+    cells = {("m", "harmful"): (50, harmful), ("m", "safe"): (50, harm(10, 10))}
+    (made,) = wrong_items(strata(cells))
+    assert made.warns
+    assert words in made.words()
+
+
 def test_failures_are_no_wrong_verdicts_and_models_stand_alone() -> None:
     cells = {
         ("a", "harmful"): (50, harm(10, 10)),
