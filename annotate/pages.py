@@ -103,8 +103,8 @@ class Pages:
         shown = label_page.label_page(answer, screen, words, from_turn=first)
         shown |= labels.draft(self._store, screen.id)
         shown |= self._common(rater, settings, protocol, answer.question.category)
-        if words.instructions:
-            shown["instructions"] = display.render_prose(words.instructions)
+        # Never those of pairs, whose keys mean something else here.
+        shown["instructions"] = display.render_prose(words.instructions)
         if screen.layer is Layer.ADJUDICATED:
             found = adjudication.labels_shown(self._store, screen.answer, screen.turn)
             shown["labels"] = label_page.shown_labels(found)
