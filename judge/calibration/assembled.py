@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from judge.calibration.columns import FAILED, Kind
 from judge.calibration.companions import Companions, companions
 from judge.calibration.poststratified import Target, calibrated
@@ -91,18 +93,20 @@ RAW = {"harmful": 1.0, "safe": 0.0, "win": 1.0, "tie": 0.5, "inconsistent": 0.5,
 
 
 def _raw(part: Strata) -> Estimate:
-    """The judge's own rate: verdict classes read as labels, failures left out."""
+    """The judge's own rate or mean grade: its verdicts read as labels, failures left out."""
     told = [row for row in part.rows if row.verdict != FAILED]
     size = sum(row.size for row in told)
     failed = sum(row.size for row in part.rows) - size
     value = None
+    reason = "raw and uncalibrated: no interval says what a judge's own rate is worth"
     if not size:
         reason = "no usable verdict"
+    elif part.item_predicted is not None:
+        value = float(np.nanmean(part.item_predicted))
     elif any(row.verdict not in RAW for row in told):
         reason = "verdict classes were merged, or are grades"
     else:
         value = sum(row.size * RAW[row.verdict] for row in told) / size
-        reason = "raw and uncalibrated: no interval says what a judge's own rate is worth"
     return Estimate(
         "raw",
         value,
