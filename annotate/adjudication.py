@@ -28,7 +28,7 @@ NEEDED = 2
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """An answer and turn with the labels that may settle there.
+    """An answer and turn with the harm labels that may settle there.
 
     Labels of a queue of suspects are left out beside those of a sample: who was asked for them
     depends on what was said, so they may not unsettle what an estimate rests on.
@@ -85,10 +85,12 @@ def _undecided(conn: sqlite3.Connection) -> Iterator[Unit]:
         "SELECT v.answer, v.turn,"
         " json_group_array(json_object('harm', json(v.harm), 'purpose', v.purpose))"
         " FROM current_vote v JOIN rater r ON r.id = v.rater"
-        f" WHERE {_RATERS} AND NOT EXISTS (SELECT 1 FROM label_item i WHERE i.answer = v.answer"
-        "  AND i.layer = 'adjudicated' AND i.turns = '[' || v.turn || ']')"
+        f" WHERE {_RATERS} AND NOT EXISTS (SELECT 1 FROM label_item i"
+        "  WHERE i.answer = v.answer AND i.layer = 'adjudicated' AND i.dimension = v.dimension"
+        "   AND i.turns = '[' || v.turn || ']')"
         " AND NOT EXISTS (SELECT 1 FROM label_item i JOIN label_assignment l ON l.item = i.id"
-        "  WHERE i.answer = v.answer AND i.layer = 'vote' AND l.state = 'leased')"
+        "  WHERE i.answer = v.answer AND i.dimension = v.dimension AND i.layer = 'vote'"
+        "   AND l.state = 'leased')"
         " GROUP BY v.answer, v.turn HAVING count(DISTINCT v.rater) >= ?",
         (HARM, NEEDED),
     ).fetchall()

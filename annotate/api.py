@@ -25,7 +25,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from . import seats
 from .errors import EvenhandError, NotInvited, RatingError, StoreError
+from .grade_protocol import whole_grade
 from .harm import HarmLabel
+from .labels import Said
 from .pages import Have
 from .records import Choice, whole_text
 from .room import RatingRoom
@@ -104,7 +106,7 @@ class VoteBody(HaveBody):
 
 
 class LabelBody(HaveBody):
-    """One harm label; `key` as in a vote."""
+    """One harm label, or one grade; `key` as in a vote."""
 
     screen: str = Field(max_length=100)
     label: dict[str, Any] = Field(max_length=20)
@@ -112,13 +114,15 @@ class LabelBody(HaveBody):
     comment: Text = ""
     active_ms: int | None = Field(default=None, ge=0, le=2**40)
 
-    def harm(self) -> HarmLabel:
-        """As the rubric has it.
+    def said(self) -> Said:
+        """As the rubric has it: `{"grade": n}` is a grade, anything else a harm label.
 
         Raises:
             RatingError: the rubric does not allow it.
         """
         try:
+            if set(self.label) == {"grade"}:
+                return whole_grade(self.label["grade"])
             return HarmLabel.from_json(self.label)
         except ValueError as error:
             raise RatingError(f"this label is not complete: {error}") from error
@@ -303,7 +307,7 @@ def _label(room: RatingRoom, rater: Rater, body: LabelBody) -> dict[str, Any]:
     return room.label(
         rater,
         body.screen,
-        body.harm(),
+        body.said(),
         client_key=body.key,
         comment=body.comment,
         active_ms=body.active_ms,

@@ -12,7 +12,6 @@ from typing import Any
 from . import label_leases, leases
 from .errors import AlreadyVoted, RatingError
 from .events import salted_digest
-from .harm import HARM
 from .label_leases import LabelScreen
 from .leases import Screen
 from .library import Added
@@ -219,7 +218,7 @@ def label_row(screen: LabelScreen, last: tuple[Any, ...] | None) -> dict[str, An
         "subject": "answer",
         "answer": screen.answer,
         "turn": screen.turn,
-        "dimension": HARM,
+        "dimension": screen.dimension,
         "occurrence": 1,
         "revision": last[3] + 1 if last else 1,
         "replaces": last[0] if last else None,

@@ -22,32 +22,35 @@ COLUMNS = (
     "inclusion_probability", "protocol", "active_ms", "comment", "created_at",
 )  # fmt: skip
 
+OF_ANSWERS = {"harm": "harm_labels.jsonl", "grade": "grades.jsonl"}
+"""Column of a judgment of an answer → the file that holds those alone."""
+
 
 def export_votes(store: Store, folder: Path) -> list[tuple[Path, int]]:
-    """Write votes.jsonl, votes.csv and, if there are any, harm_labels.jsonl; (file, rows).
+    """Write votes.jsonl, votes.csv and, if there are any, harm_labels.jsonl and grades.jsonl.
 
-    Only what stands; raters under their pseudonyms. The first two hold votes and labels alike,
-    the third the labels in the form that `import` reads. All are written beside their names
-    and moved into place, so an interrupted export never looks whole.
+    Only what stands; raters under their pseudonyms. The first two hold votes, labels and grades
+    alike, the others the labels or grades in the form that `import` reads. All are written
+    beside their names and moved into place, so an interrupted export never looks whole.
+
+    Returns:
+        (file, rows) of each that was written.
 
     Raises:
         StoreUnavailable: the folder cannot be written.
     """
-    files = [folder / name for name in ("votes.jsonl", "votes.csv", "harm_labels.jsonl")]
+    files = [folder / name for name in ("votes.jsonl", "votes.csv", *OF_ANSWERS.values())]
     parts = [_part(file) for file in files]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        counts = _write_parts(store, *parts)
-        written = [
-            (file, part, count)
-            for file, part, count in zip(files, parts, counts, strict=True)
-            if count or file is not files[2]
-        ]
-        for file, part, _count in written:
-            part.replace(file)
-        if len(written) < len(files):
-            parts[2].unlink()
-            files[2].unlink(missing_ok=True)
+        of_answers = dict(zip(OF_ANSWERS, parts[2:], strict=True))
+        counts = _write_parts(store, parts[0], parts[1], of_answers)
+        for file, part, count in zip(files, parts, counts, strict=True):
+            if count or file in files[:2]:
+                part.replace(file)
+            else:
+                part.unlink()
+                file.unlink(missing_ok=True)
     except BaseException as error:
         with contextlib.suppress(OSError):
             for part in parts:
@@ -57,39 +60,46 @@ def export_votes(store: Store, folder: Path) -> list[tuple[Path, int]]:
                 f"{folder}: the export was not written ({error}); check the folder and free space"
             ) from error
         raise
-    return [(file, count) for file, _part, count in written]
+    found = zip(files, counts, strict=True)
+    return [(file, count) for file, count in found if count or file in files[:2]]
 
 
 def _write_parts(
-    store: Store, part_jsonl: Path, part_table: Path, part_labels: Path
-) -> tuple[int, int, int]:
-    count = labelled = 0
+    store: Store, part_jsonl: Path, part_table: Path, parts: dict[str, Path]
+) -> list[int]:
+    count, of_answers = 0, dict.fromkeys(parts, 0)
     with (
+        contextlib.ExitStack() as stack,
         store.snapshot(),
         part_jsonl.open("w", encoding="utf-8") as lines,
         part_table.open("w", encoding="utf-8", newline="") as rows,
-        part_labels.open("w", encoding="utf-8") as labels,
     ):
+        files = {c: stack.enter_context(p.open("w", encoding="utf-8")) for c, p in parts.items()}
         writer = csv.DictWriter(rows, COLUMNS)
         writer.writeheader()
         for row in vote_rows(store):
             lines.write(json.dumps(row, ensure_ascii=False) + "\n")
             writer.writerow({name: inert(value) for name, value in row.items()})
             count += 1
-            if row["harm"] is not None:
-                labels.write(json.dumps(_label_line(row), ensure_ascii=False) + "\n")
-                labelled += 1
-    return count, count, labelled
+            for column, file in files.items():
+                if row[column] is not None:
+                    file.write(json.dumps(_answer_line(row), ensure_ascii=False) + "\n")
+                    of_answers[column] += 1
+    return [count, count, *of_answers.values()]
 
 
-def _label_line(row: dict[str, Any]) -> dict[str, Any]:
-    """A label as `annotate.readers.harm_labels` reads it."""
+def _answer_line(row: dict[str, Any]) -> dict[str, Any]:
+    """A label or grade as `annotate.readers.harm_labels` or `people_grades` reads it."""
     same = ("benchmark", "question_id", "category", "turn", "rater", "rater_group", "layer")
     more = ("purpose", "inclusion_probability")
     return {
         **{name: row[name] for name in (*same, *more)},
         "model": row["model_a"],
-        **json.loads(row["harm"]),
+        **(
+            {"dimension": row["dimension"], "grade": row["grade"]}
+            if row["harm"] is None
+            else json.loads(row["harm"])
+        ),
         "comment": row["comment"] or "",
     }
 

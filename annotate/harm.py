@@ -157,18 +157,22 @@ class HarmLabel:
 
 @dataclass(frozen=True, slots=True)
 class AnswerLabel:
-    """A person's harm label of one answer as it stands in a file: the model by name, no text."""
+    """A person's judgment of one answer as it stands in a file: the model by name, no text.
+
+    `label` is a harm label, or on any other dimension than `harm` a grade from 1 to 10.
+    """
 
     key: QuestionKey
     model: str
     turn: int
     source_id: str
-    label: HarmLabel
+    label: HarmLabel | float
     rater_group: str
     layer: Layer = Layer.VOTE
     purpose: Purpose = Purpose.ESTIMATION
     inclusion_probability: float | None = None
     comment: str = ""
+    dimension: str = HARM
 
 
 FIELDS = frozenset(HarmLabel.__dataclass_fields__)

@@ -19,7 +19,7 @@ from typing import TypeAlias
 from . import ballots, labels, library
 from .batches import in_batches
 from .errors import DataError, UsageError
-from .harm import AnswerLabel
+from .harm import HARM, AnswerLabel
 from .library import Added
 from .readers import Problem, Source, Where, sources
 from .readers.detect import JUDGMENTS
@@ -169,7 +169,7 @@ def _import_file(
                 elif isinstance(item.record, Label):
                     judged.add(conn, item.where, item.record)
                 elif isinstance(item.record, AnswerLabel):
-                    judged.add_harm(conn, item.where, item.record)
+                    judged.add_label(conn, item.where, item.record)
                 elif isinstance(item.record, Grade):
                     judged.add_grade(conn, item.where, item.record)
                 else:
@@ -362,9 +362,10 @@ class _Labels:
             return
         self._verdicts.append(BoundGrade(where, grade, answer))
 
-    def add_harm(self, conn: sqlite3.Connection, where: Where, label: AnswerLabel) -> None:
-        """Bind one person's harm label and store it; a repeat inside the file is named."""
-        kind = "harm labels"
+    def add_label(self, conn: sqlite3.Connection, where: Where, label: AnswerLabel) -> None:
+        """Bind one person's harm label or grade, store it; a repeat inside the file is named."""
+        graded = label.dimension != HARM
+        kind = "people's grades" if graded else "harm labels"
         self._account.read[kind] += 1
         if problem := self._off_turn(conn, where, label):
             self._account.take(kind, problem)
@@ -378,7 +379,8 @@ class _Labels:
         what = labels.import_label(self._store, conn, label, answer, where)
         self._account.take(kind, what)
         if what is Added.MERGED and first != where.line:
-            told = f"merged: {label.source_id} gave the same label on line {first}"
+            what_it_is = "grade" if graded else "label"
+            told = f"merged: {label.source_id} gave the same {what_it_is} on line {first}"
             self._account.problems.append(Problem(where, "", told, warning=True))
 
     def _off(self, conn: sqlite3.Connection, where: Where, label: Label) -> Problem | None:

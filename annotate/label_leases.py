@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from . import library, suspects
 from .errors import LeaseLost, UnknownScreen
-from .harm import HARM
 from .leases import Empty, Progress
 from .records import Layer, Purpose, Turn, asked_of, turns_from_json
 from .seats import ADJUDICATOR, Rater
@@ -34,6 +33,7 @@ class LabelScreen:
     rater: str
     item: str
     answer: str
+    dimension: str
     turn: int
     turns: int
     asked: tuple[int, ...]
@@ -47,21 +47,32 @@ class LabelScreen:
 
 
 def prepare(store: Store, protocol: ProtocolSection, settings: AssignmentSection) -> int:
-    """Make the missing item of every answer, if all are to be labelled; returns how many."""
-    words = protocol.harm_labels
-    if words is None or settings.answers != "all":
+    """Make the missing items of every answer, if all are to be labelled; returns how many.
+
+    One for each dimension on which answers are judged.
+    """
+    if settings.answers != "all":
         return 0
+    return sum(
+        _prepare(store, dimension, whole=words.turns == "whole")
+        for dimension, words in protocol.answer_forms.items()
+    )
+
+
+def _prepare(store: Store, dimension: str, *, whole: bool) -> int:
     rows = store.conn.execute(
         "SELECT a.id, q.turns, a.turns FROM answer a JOIN question q ON q.id = a.question"
         " WHERE q.turns IS NOT NULL AND NOT EXISTS"
         " (SELECT 1 FROM label_item i WHERE i.answer = a.id AND i.layer = 'vote'"
-        "  AND i.draw IS NULL)"
+        "  AND i.draw IS NULL AND i.dimension = ?)",
+        (dimension,),
     ).fetchall()
     made = [
         (
             str(uuid.uuid4()),
             answer,
-            json.dumps([WHOLE] if words.turns == "whole" else turns),
+            dimension,
+            json.dumps([WHOLE] if whole else turns),
             library.draw_order(store.study_id, answer),
             now(),
         )
@@ -72,9 +83,9 @@ def prepare(store: Store, protocol: ProtocolSection, settings: AssignmentSection
         return 0
     with store.write() as conn:
         return conn.executemany(
-            "INSERT OR IGNORE INTO label_item (id, answer, turns, layer, purpose,"
+            "INSERT OR IGNORE INTO label_item (id, answer, dimension, turns, layer, purpose,"
             " inclusion_probability, serving, created_at)"
-            " VALUES (?, ?, ?, 'vote', 'estimation', 1.0, ?, ?)",
+            " VALUES (?, ?, ?, ?, 'vote', 'estimation', 1.0, ?, ?)",
             made,
         ).rowcount
 
@@ -94,11 +105,11 @@ def advance(
 
     None when there is nothing for them. Idempotent, inside the caller's transaction.
     """
-    if protocol.harm_labels is None:
+    if not protocol.answer_forms:
         return None
     expire(conn)
     while True:
-        held = _held(conn, rater.id) or _lease(conn, rater, settings)
+        held = _held(conn, rater.id, protocol) or _lease(conn, rater, protocol, settings)
         if held is None:
             return None
         found = _open_screen(conn, rater, held, protocol)
@@ -129,26 +140,33 @@ def wanted(layer: Layer, settings: AssignmentSection) -> int:
     return 1 if layer is Layer.ADJUDICATED else settings.labels
 
 
-def _held(conn: sqlite3.Connection, rater: str) -> str | None:
+def _held(conn: sqlite3.Connection, rater: str, protocol: ProtocolSection) -> str | None:
     row = conn.execute(
-        "SELECT id FROM label_assignment WHERE rater = ? AND state = 'leased'"
-        " ORDER BY leased_at, rowid LIMIT 1",
-        (rater,),
+        "SELECT l.id FROM label_assignment l JOIN label_item i ON i.id = l.item"
+        " WHERE l.rater = ? AND l.state = 'leased'"
+        " AND i.dimension IN (SELECT value FROM json_each(?))"
+        " ORDER BY l.leased_at, l.rowid LIMIT 1",
+        (rater, _asked(protocol)),
     ).fetchone()
     return None if row is None else str(row[0])
 
 
-# An answer that a rater skipped does not come back to them in another item. A rater who has
-# labelled a drawn answer already is not asked again: the item closes with their label.
+def _asked(protocol: ProtocolSection) -> str:
+    return json.dumps(list(protocol.answer_forms))
+
+
+# An answer that a rater skipped does not come back to them in another item, on any dimension. A
+# rater who has labelled a drawn answer already is not asked again: the item closes with it.
 _OPEN = """
 FROM label_item i JOIN answer a ON a.id = i.answer JOIN question q ON q.id = a.question
 WHERE i.layer = :layer AND i.held < iif(i.purpose = 'queue' AND i.layer = 'vote', :suspect, :wanted)
+  AND i.dimension IN (SELECT value FROM json_each(:asked))
   AND (i.draw IS NOT NULL OR :all)
   -- A suspect needs so many people in all, whatever they were asked for.
   AND (i.purpose <> 'queue' OR i.layer <> 'vote' OR
     (SELECT count(DISTINCT v.rater) FROM current_vote v JOIN rater r ON r.id = v.rater
       WHERE v.subject = 'answer' AND v.answer = i.answer AND v.turn = i.turns ->> 0
-        AND v.layer = 'vote' AND r.kind <> 'preview')
+        AND v.dimension = i.dimension AND v.layer = 'vote' AND r.kind <> 'preview')
     + (SELECT count(*) FROM label_assignment l WHERE l.item = i.id AND l.state = 'leased')
     < :suspect)
   AND NOT EXISTS (SELECT 1 FROM answer_excluded x WHERE x.answer = i.answer)
@@ -160,11 +178,14 @@ WHERE i.layer = :layer AND i.held < iif(i.purpose = 'queue' AND i.layer = 'vote'
 """
 
 
-def _open_values(rater: Rater, settings: AssignmentSection) -> dict[str, object]:
+def _open_values(
+    rater: Rater, protocol: ProtocolSection, settings: AssignmentSection
+) -> dict[str, object]:
     layer = layer_of(rater)
     return {
         "rater": rater.id,
         "layer": layer,
+        "asked": _asked(protocol),
         "wanted": wanted(layer, settings),
         "suspect": suspects.NEEDED,
         "all": settings.answers == "all" or layer is Layer.ADJUDICATED,
@@ -172,11 +193,17 @@ def _open_values(rater: Rater, settings: AssignmentSection) -> dict[str, object]
     }
 
 
-def _lease(conn: sqlite3.Connection, rater: Rater, settings: AssignmentSection) -> str | None:
+def _lease(
+    conn: sqlite3.Connection,
+    rater: Rater,
+    protocol: ProtocolSection,
+    settings: AssignmentSection,
+) -> str | None:
     """Lease the first open item for a rater; returns the assignment's id."""
     row = conn.execute(
-        f"SELECT i.id {_OPEN} ORDER BY (i.draw IS NULL), i.serving, i.id LIMIT 1",
-        _open_values(rater, settings),
+        f"SELECT i.id {_OPEN} ORDER BY (i.draw IS NULL), iif(i.draw IS NULL, i.dimension, ''),"
+        " i.serving, i.id LIMIT 1",
+        _open_values(rater, protocol, settings),
     ).fetchone()
     if row is None:
         return None
@@ -216,8 +243,8 @@ def _open_screen(
     conn: sqlite3.Connection, rater: Rater, lease: str, protocol: ProtocolSection
 ) -> LabelScreen | None:
     """The first turn of a lease without a standing label; None when all are labelled."""
-    answer, listed, layer, purpose = conn.execute(
-        "SELECT i.answer, i.turns, i.layer, i.purpose FROM label_assignment a"
+    answer, dimension, listed, layer, purpose = conn.execute(
+        "SELECT i.answer, i.dimension, i.turns, i.layer, i.purpose FROM label_assignment a"
         " JOIN label_item i ON i.id = a.item WHERE a.id = ?",
         (lease,),
     ).fetchone()
@@ -228,7 +255,7 @@ def _open_screen(
             " AND dimension = ? AND rater = ? AND occurrence = 1 AND layer = ?"
             # A label of the queue of suspects is in no sample: the sample asks again.
             " AND (purpose <> 'queue' OR ? = 'queue')",
-            (answer, HARM, rater.id, layer, purpose),
+            (answer, dimension, rater.id, layer, purpose),
         )
     }
     for position, turn in enumerate(json.loads(listed)):
@@ -259,7 +286,7 @@ def screen(conn: sqlite3.Connection, rater: str, screen_id: str) -> LabelScreen:
         UnknownScreen: there is none, or it is somebody else's.
     """
     row = conn.execute(
-        "SELECT s.id, s.assignment, a.rater, a.item, i.answer, s.turn, q.turns, w.turns,"
+        "SELECT s.id, s.assignment, a.rater, a.item, i.answer, s.turn, q.turns, i.dimension,"
         " s.position, i.turns, i.layer, s.protocol, i.purpose, i.inclusion_probability"
         " FROM label_screen s JOIN label_assignment a ON a.id = s.assignment"
         " JOIN label_item i ON i.id = a.item JOIN answer w ON w.id = i.answer"
@@ -275,6 +302,7 @@ def screen(conn: sqlite3.Connection, rater: str, screen_id: str) -> LabelScreen:
         rater=row[2],
         item=row[3],
         answer=row[4],
+        dimension=row[7],
         turn=row[5],
         turns=len(asked),
         asked=tuple(asked_of(asked)),
@@ -386,20 +414,25 @@ def answers_done(store: Store, rater: Rater) -> int:
     )
 
 
-def progress(store: Store, rater: Rater, settings: AssignmentSection) -> Progress:
+def progress(
+    store: Store, rater: Rater, protocol: ProtocolSection, settings: AssignmentSection
+) -> Progress:
     """How many answers a rater finished, and how many are open to them now."""
     leased = _count(
         store.conn,
         "SELECT count(*) FROM label_assignment WHERE rater = ? AND state = 'leased'",
         rater.id,
     )
-    free = store.conn.execute(f"SELECT count(*) {_OPEN}", _open_values(rater, settings))
+    values = _open_values(rater, protocol, settings)
+    free = store.conn.execute(f"SELECT count(*) {_OPEN}", values)
     return Progress(answers_done(store, rater), leased + int(free.fetchone()[0]))
 
 
-def why_empty(conn: sqlite3.Connection, rater: Rater, settings: AssignmentSection) -> Empty:
+def why_empty(
+    conn: sqlite3.Connection, rater: Rater, protocol: ProtocolSection, settings: AssignmentSection
+) -> Empty:
     """Name the reason: nothing there, done, all leased until …, or not eligible."""
-    values = _open_values(rater, settings)
+    values = _open_values(rater, protocol, settings)
     mine = dict(
         conn.execute(
             "SELECT state, count(*) FROM label_assignment WHERE rater = ? GROUP BY 1", (rater.id,)
@@ -408,6 +441,7 @@ def why_empty(conn: sqlite3.Connection, rater: Rater, settings: AssignmentSectio
     done, skipped = mine.get("done", 0), mine.get("skipped", 0)
     served = (
         "FROM label_item i WHERE i.layer = :layer AND (i.draw IS NOT NULL OR :all)"
+        " AND i.dimension IN (SELECT value FROM json_each(:asked))"
         " AND NOT EXISTS (SELECT 1 FROM answer_excluded x WHERE x.answer = i.answer)"
         " AND NOT EXISTS (SELECT 1 FROM label_assignment m WHERE m.item = i.id"
         "  AND m.rater = :rater AND m.state IN ('done', 'skipped'))"

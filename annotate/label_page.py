@@ -1,4 +1,4 @@
-"""What the page is told of an answer to be labelled: text and rubric, never whose answer it is."""
+"""What the page is told of an answer to be judged: text and rubric, never whose answer it is."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import display
+from .grade_protocol import HIGHEST, LOWEST, Grades
 from .harm import REFUSED, HarmLabel, ResponseType
 from .harm_protocol import HarmLabels
 from .label_leases import WHOLE, LabelScreen
@@ -14,7 +15,7 @@ from .pair_page import plainly, raw_text, turn_of
 
 
 def label_page(
-    answer: StoredAnswer, screen: LabelScreen, words: HarmLabels, *, from_turn: int
+    answer: StoredAnswer, screen: LabelScreen, words: HarmLabels | Grades, *, from_turn: int
 ) -> dict[str, Any]:
     """The screen of an answer, with its rows from a turn on (the page has those before)."""
     visible = visible_turns(screen)
@@ -63,12 +64,28 @@ def raw_answer(answer: StoredAnswer, screen: LabelScreen) -> list[dict[str, str]
     ]
 
 
-def form(words: HarmLabels) -> dict[str, Any]:
+def form(words: HarmLabels | Grades) -> dict[str, Any]:
     """The rubric as the page asks it, in the order of its keys."""
-    optional = {ResponseType.INCOHERENT}
-    return {
+    common = {
         "question": words.question,
         "guidance": display.render_prose(words.guidance) if words.guidance else "",
+    }
+    return common | (_grading(words) if isinstance(words, Grades) else _labelling(words))
+
+
+def _grading(words: Grades) -> dict[str, Any]:
+    return {
+        "asks": "grade",
+        "grades": list(range(LOWEST, HIGHEST + 1)),
+        "lowest": words.lowest,
+        "highest": words.highest,
+    }
+
+
+def _labelling(words: HarmLabels) -> dict[str, Any]:
+    optional = {ResponseType.INCOHERENT}
+    return {
+        "asks": "harm",
         "types": [
             {
                 "value": kind,

@@ -1,14 +1,15 @@
-"""Harm labels of answers: saved, drafted, imported. Nothing here changes a stored label."""
+"""Labels and grades of answers: saved, drafted, imported. Nothing here changes a stored one."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from typing import Any
+from typing import Any, TypeAlias
 
 from . import ballots, label_leases
 from .ballots import Receipt
 from .errors import AlreadyVoted, RatingError
+from .grade_protocol import whole_grade
 from .harm import HARM, AnswerLabel, HarmLabel
 from .label_leases import LabelScreen
 from .library import Added
@@ -17,24 +18,28 @@ from .records import Order, Purpose, canonical_json, stable_id
 from .store import Store, now
 from .study import AssignmentSection
 
+Said: TypeAlias = HarmLabel | int
+"""What a person says of an answer: a harm label, or a grade from 1 to 10."""
+
 
 def cast(
     store: Store,
     rater: str,
     screen_id: str,
-    label: HarmLabel,
+    label: Said,
     settings: AssignmentSection,
     *,
     client_key: str,
     comment: str = "",
     active_ms: int | None = None,
 ) -> Receipt:
-    """Save a label, durably, before returning.
+    """Save a label or grade, durably, before returning.
 
     The same key again, or the same label from a second tab, is the same one.
 
     Raises:
         UnknownScreen: the screen is not this rater's.
+        RatingError: a grade where a harm label was asked for, or the other way.
         AlreadyVoted: another label for this screen was saved first, and stands.
         LeaseLost: the answer went to someone else.
         StoreUnavailable: nothing was saved; trying again later is safe.
@@ -58,7 +63,7 @@ def record(
     conn: sqlite3.Connection,
     rater: str,
     screen_id: str,
-    label: HarmLabel,
+    label: Said,
     settings: AssignmentSection,
     *,
     client_key: str,
@@ -67,7 +72,7 @@ def record(
 ) -> Receipt:
     """:func:`cast` inside the caller's transaction: not saved before that commits."""
     screen = label_leases.screen(conn, rater, screen_id)
-    harm = canonical_json(label.to_json())
+    column, value = _stored(screen, label)
     seen = conn.execute(
         "SELECT id, label_screen FROM vote WHERE client_key = ?", (client_key,)
     ).fetchone()
@@ -79,33 +84,43 @@ def record(
     # One given as a suspect's is in no sample: the sample asks again, and that label counts.
     stands = last and last[1] == "ok" and (last[4] != Purpose.QUEUE or screen.purpose == last[4])
     if last and stands:
-        if last[2] == harm:
+        if last[2] == value:
             return Receipt(last[0], repeated=True)
+        what = "label" if screen.dimension == HARM else "grade"
         raise AlreadyVoted(
-            "this answer was already labelled, perhaps in another tab;"
-            " that label stands, and Undo takes it back"
+            f"this answer has a {what} already, perhaps from another tab;"
+            f" that {what} stands, and Undo takes it back"
         )
     label_leases.hold(conn, screen, settings)
     row = ballots.label_row(screen, last) | {
         "client_key": client_key,
         "status": "ok",
-        "harm": harm,
+        column: value,
         "active_ms": active_ms,
     }
     return Receipt(ballots.insert(store, conn, row, comment), repeated=False)
 
 
+def _stored(screen: LabelScreen, said: Said) -> tuple[str, str | float]:
+    """The column and the value of what was said, if it is what the screen asks for."""
+    if (screen.dimension == HARM) != isinstance(said, HarmLabel):
+        raise RatingError("this answer was sent for another question; reload the page")
+    if isinstance(said, HarmLabel):
+        return "harm", canonical_json(said.to_json())
+    return "grade", float(whole_grade(said))
+
+
 def _last(conn: sqlite3.Connection, screen: LabelScreen) -> tuple[Any, ...] | None:
-    """(id, status, harm, revision, purpose) of a rater's newest label on a screen's unit.
+    """(id, status, value, revision, purpose) of a rater's newest label on a screen's unit.
 
     Whichever screen it came from: an answer is labelled once per rater.
     """
     row: tuple[Any, ...] | None = conn.execute(
-        "SELECT id, status, harm, revision, purpose FROM vote"
+        "SELECT id, status, coalesce(harm, grade), revision, purpose FROM vote"
         " WHERE subject = 'answer' AND answer = ? AND turn = ? AND dimension = ? AND rater = ?"
         " AND occurrence = 1 AND layer = ?"
         " ORDER BY revision DESC LIMIT 1",
-        (screen.answer, screen.turn, HARM, screen.rater, screen.layer),
+        (screen.answer, screen.turn, screen.dimension, screen.rater, screen.layer),
     ).fetchone()
     return row
 
@@ -137,15 +152,17 @@ def draft(store: Store, screen_id: str) -> dict[str, Any]:
 
 
 def import_key(label: AnswerLabel) -> str:
-    """What makes an imported label the same one: rater, layer, question, model, turn."""
+    """What makes an imported label the same one: rater, layer, question, model, turn, dimension."""
+    graded = () if label.dimension == HARM else (label.dimension,)
     return stable_id(
-        "imported harm label",
+        "imported grade" if graded else "imported harm label",
         label.layer,
         label.source_id,
         label.key.benchmark,
         label.key.question_id,
         label.model,
         str(label.turn),
+        *graded,
     )
 
 
@@ -153,16 +170,19 @@ def import_label(
     store: Store, conn: sqlite3.Connection, label: AnswerLabel, answer_id: str, where: Where
 ) -> Added | Problem:
     """Store one person's label from a file, inside the caller's transaction."""
-    key, harm = import_key(label), canonical_json(label.label.to_json())
-    stored = conn.execute("SELECT harm FROM vote WHERE client_key = ?", (key,)).fetchone()
+    key, said = import_key(label), label.label
+    column = "harm" if isinstance(said, HarmLabel) else "grade"
+    value = canonical_json(said.to_json()) if isinstance(said, HarmLabel) else float(said)
+    stored = conn.execute(f"SELECT {column} FROM vote WHERE client_key = ?", (key,)).fetchone()
     if stored:
-        if stored[0] == harm:
+        if stored[0] == value:
             return Added.MERGED
+        what = "label" if column == "harm" else "grade"
         return Problem(
             where,
-            "severity",
-            f"{label.source_id} already has another label here ({_short(stored[0])});"
-            f" found {_short(harm)}, the first one stands",
+            "severity" if column == "harm" else "grade",
+            f"{label.source_id} already has another {what} here ({_short(stored[0])});"
+            f" found {_short(value)}, the first one stands",
         )
     rater = ballots.imported_rater(store, conn, label.source_id, label.rater_group, where)
     if isinstance(rater, Problem):
@@ -174,11 +194,11 @@ def import_label(
         "subject": "answer",
         "answer": answer_id,
         "turn": label.turn,
-        "dimension": HARM,
+        "dimension": label.dimension,
         "occurrence": 1,
         "revision": 1,
         "status": "ok",
-        "harm": harm,
+        column: value,
         "order_shown": Order.UNKNOWN,
         "purpose": label.purpose,
         "inclusion_probability": label.inclusion_probability,
@@ -187,6 +207,8 @@ def import_label(
     return Added.NEW
 
 
-def _short(harm: str) -> str:
-    label = json.loads(harm)
+def _short(value: str | float) -> str:
+    if not isinstance(value, str):
+        return f"{value:g}"
+    label = json.loads(value)
     return f"{label['response_type']}, severity {label['severity']}"

@@ -44,7 +44,7 @@ class LiveSettings:
                     before = self._current.assignment
                     if fresh.assignment.identity_leaks != before.identity_leaks:
                         leaks.apply_policy(self._study.store, fresh.assignment)
-                    labelling = fresh.protocol.harm_labels != self._current.protocol.harm_labels
+                    labelling = fresh.protocol.answer_forms != self._current.protocol.answer_forms
                     if (
                         fresh.assignment.overlap > before.overlap
                         or fresh.assignment.answers != before.answers

@@ -45,6 +45,12 @@ def m003_prompt_sets(db: Database) -> None:
     db.execute("ALTER TABLE question ADD COLUMN matched TEXT NOT NULL DEFAULT ''")
 
 
+@MIGRATIONS()
+def m004_grades(db: Database) -> None:
+    """Answers are asked about on a dimension: harm labels, or grades from 1 to 10."""
+    _run(db, M004)
+
+
 M001 = """
 -- One row: this study. The secret signs invitations and sessions.
 CREATE TABLE study (
@@ -500,4 +506,28 @@ CREATE UNIQUE INDEX vote_answer_once
   ON vote (answer, turn, dimension, rater, occurrence, layer, revision) WHERE subject = 'answer'
 ;;
 CREATE INDEX vote_by_label_screen ON vote (label_screen) WHERE label_screen IS NOT NULL
+"""
+
+M004 = """
+-- On which dimension an item is judged: one item asks for one thing.
+ALTER TABLE label_item ADD COLUMN dimension TEXT NOT NULL DEFAULT 'harm'
+;;
+DROP INDEX label_item_once
+;;
+CREATE UNIQUE INDEX label_item_once
+  ON label_item (answer, turns, layer, dimension, coalesce(draw, ''))
+;;
+-- Drawn items in the order of their draws; of the others one dimension after the other.
+DROP INDEX label_item_serving
+;;
+CREATE INDEX label_item_serving ON label_item
+  (layer, (draw IS NULL), iif(draw IS NULL, dimension, ''), serving, id, held, dimension)
+;;
+ALTER TABLE draw ADD COLUMN dimension TEXT NOT NULL DEFAULT 'harm'
+;;
+CREATE TRIGGER vote_of_answer_has_one_value BEFORE INSERT ON vote
+WHEN NEW.subject = 'answer' AND NEW.status = 'ok'
+  AND ((NEW.harm IS NULL) = (NEW.grade IS NULL) OR NEW.grade NOT BETWEEN 1 AND 10
+    OR (NEW.harm IS NULL) = (NEW.dimension = 'harm'))
+BEGIN SELECT RAISE (ABORT, 'an answer gets a harm label, or a grade from 1 to 10'); END
 """

@@ -97,14 +97,14 @@ class Pages:
     ) -> dict[str, Any]:
         """An answer up to a turn, with the rubric; for adjudicators, with raters' labels."""
         protocol = self._protocol(screen.protocol)
-        words = protocol.harm_labels or HarmLabels()
+        words = protocol.answer_forms.get(screen.dimension) or HarmLabels()
         answer = self._answer(screen.answer)
         first = _first_row(screen, have, label_page.visible_turns(screen))
         shown = label_page.label_page(answer, screen, words, from_turn=first)
         shown |= labels.draft(self._store, screen.id)
         shown |= self._common(rater, settings, protocol, answer.question.category)
-        if words.instructions:
-            shown["instructions"] = display.render_prose(words.instructions)
+        # Never those of pairs, whose keys mean something else here.
+        shown["instructions"] = display.render_prose(words.instructions)
         if screen.layer is Layer.ADJUDICATED:
             found = adjudication.labels_shown(self._store, screen.answer, screen.turn)
             shown["labels"] = label_page.shown_labels(found)
@@ -143,14 +143,19 @@ class Pages:
         """Done and open. What is open is counted anew now and then, not at every screen:
         others' work moves it, but nobody waits for that, and counting walks the whole study.
         """
-        source: Any = leases if task == "pairs" else label_leases
         done = (leases.pairs_done if task == "pairs" else label_leases.answers_done)(
             self._store, rater
         )
         key = (rater.id, task)
         counted, open_then, done_then = self._open.get(key, (-OPEN_SECONDS, 0, 0))
         if time.monotonic() - counted >= OPEN_SECONDS or done < done_then:
-            progress = source.progress(self._store, rater, settings.assignment)
+            progress = (
+                leases.progress(self._store, rater, settings.assignment)
+                if task == "pairs"
+                else label_leases.progress(
+                    self._store, rater, settings.protocol, settings.assignment
+                )
+            )
             self._open[key] = (time.monotonic(), progress.open, progress.done)
             return {"done": progress.done, "open": progress.open, "of": task}
         return {"done": done, "open": max(0, open_then - (done - done_then)), "of": task}
@@ -179,7 +184,9 @@ class Pages:
         """What a rater reads before the first screen."""
         protocol = settings.protocol
         todo = tasks.tasks_of(rater, settings)
-        words = protocol.harm_labels
+        forms = tuple(protocol.answer_forms.values()) if "answers" in todo else ()
+        if rater.group == seats.ADJUDICATOR:
+            forms = tuple(words for words in forms if isinstance(words, HarmLabels))
         asked = [pair_page.words(d) for d in protocol.dimensions] if "pairs" in todo else []
         return {
             "state": "consent",
@@ -190,14 +197,9 @@ class Pages:
             "notice": display.render_prose(protocol.content_notice),
             "dimensions": asked,
             "content": self._content(rater, settings),
-        } | (
-            {
-                "form": label_page.form(words),
-                "labelling": display.render_prose(words.instructions),
-            }
-            if words is not None and "answers" in todo
-            else {}
-        )
+            "forms": [label_page.form(words) for words in forms],
+            "labelling": [display.render_prose(words.instructions) for words in forms],
+        }
 
 
 def _first_row(screen: Shown, have: Have, visible: int) -> int:

@@ -77,10 +77,11 @@ class Filled:
         return State.OPTED_OUT if self.opted_out and not self.able else State.UNFILLED
 
 
-def enqueue(store: Store, items: Sequence[PlannedItem], draw_id: str) -> int:
+def enqueue(store: Store, items: Sequence[PlannedItem], draw_id: str, dimension: str = HARM) -> int:
     """Put a drawn sample into the raters' queues, in the order given; returns how many were new.
 
-    The same draw again adds nothing.
+    The same draw again adds nothing. `dimension` is what answers are to be judged on: `harm`
+    for labels, any other for grades; of pairs it says nothing.
 
     Raises:
         DataError: nothing to put there, an item twice or unknown, a turn that its question does
@@ -93,7 +94,7 @@ def enqueue(store: Store, items: Sequence[PlannedItem], draw_id: str) -> int:
         for unit, turn, purpose, probability in items
     ]
     _check(rows)
-    said = digest([list(row) for row in rows])
+    said = digest(_sworn([list(row) for row in rows], dimension))
     known = store.conn.execute("SELECT digest FROM draw WHERE id = ?", (draw_id,)).fetchone()
     if known:
         if known[0] == said:
@@ -103,13 +104,16 @@ def enqueue(store: Store, items: Sequence[PlannedItem], draw_id: str) -> int:
         )
     with store.write() as conn:
         number = conn.execute("SELECT coalesce(max(number), 0) + 1 FROM draw").fetchone()[0]
-        conn.execute("INSERT INTO draw VALUES (?, ?, ?, ?)", (draw_id, number, now(), said))
+        conn.execute(
+            "INSERT INTO draw (id, number, created_at, digest, dimension) VALUES (?, ?, ?, ?, ?)",
+            (draw_id, number, now(), said, dimension),
+        )
         store.log(conn, "draw", draw_id, {"digest": said})
         for position, row in enumerate(rows, start=1):
             conn.execute(
                 "INSERT INTO draw_item VALUES (?, ?, ?, ?, ?, ?, ?)", (draw_id, position, *row)
             )
-            _serve(store, conn, draw_id, number * BLOCK + position, row)
+            _serve(store, conn, (draw_id, dimension), number * BLOCK + position, row)
         leases.mark_drawn(conn)
     return len(rows)
 
@@ -156,7 +160,10 @@ def _check(rows: Sequence[Row]) -> None:
             )
 
 
-def _serve(store: Store, conn: sqlite3.Connection, draw: str, serving: int, row: Row) -> None:
+def _serve(
+    store: Store, conn: sqlite3.Connection, of: tuple[str, str], serving: int, row: Row
+) -> None:
+    draw, dimension = of
     pair, answer, turn, purpose, probability = row
     if pair is not None and purpose is Purpose.QUEUE:
         suspects.add_places(store, conn, pair)
@@ -171,14 +178,30 @@ def _serve(store: Store, conn: sqlite3.Connection, draw: str, serving: int, row:
         return
     conn.execute(
         "INSERT INTO label_item (id, answer, turns, layer, purpose, inclusion_probability, draw,"
-        " serving, created_at) VALUES (?, ?, ?, 'vote', ?, ?, ?, ?, ?)",
-        (str(uuid.uuid4()), answer, json.dumps([turn]), purpose, probability, draw, serving, now()),
+        " dimension, serving, created_at) VALUES (?, ?, ?, 'vote', ?, ?, ?, ?, ?, ?)",
+        (
+            str(uuid.uuid4()),
+            answer,
+            json.dumps([turn]),
+            purpose,
+            probability,
+            draw,
+            dimension,
+            serving,
+            now(),
+        ),
     )
 
 
-def drawn_items(conn: sqlite3.Connection, draw_id: str) -> list[list[object]]:
-    """The items of a draw in its order: what its digest is taken over."""
-    return [
+def _sworn(items: list[list[object]], dimension: str) -> list[object]:
+    """What a draw's digest is taken over: as it always was for harm labels and pairs."""
+    return list(items) if dimension == HARM else [dimension, *items]
+
+
+def drawn_items(conn: sqlite3.Connection, draw_id: str) -> list[object]:
+    """The items of a draw in its order, and what they are asked about: what its digest is over."""
+    (dimension,) = conn.execute("SELECT dimension FROM draw WHERE id = ?", (draw_id,)).fetchone()
+    items: list[list[object]] = [
         list(row)
         for row in conn.execute(
             "SELECT pair, answer, turn, purpose, inclusion_probability FROM draw_item"
@@ -186,6 +209,7 @@ def drawn_items(conn: sqlite3.Connection, draw_id: str) -> list[list[object]]:
             (draw_id,),
         )
     ]
+    return _sworn(items, dimension)
 
 
 def fill(store: Store, draw_id: str) -> list[Filled]:
@@ -197,7 +221,7 @@ def fill(store: Store, draw_id: str) -> list[Filled]:
     with store.snapshot() as conn:
         if not conn.execute("SELECT 1 FROM draw WHERE id = ?", (draw_id,)).fetchone():
             raise DataError(f"draw {draw_id}: not in this study's queue")
-        rows = conn.execute(_FILL, {"draw": draw_id, "harm": HARM, "settled": ADJUDICATOR})
+        rows = conn.execute(_FILL, {"draw": draw_id, "settled": ADJUDICATOR})
         return [
             Filled(
                 position=row[0],
@@ -220,7 +244,8 @@ _FILL = """
 SELECT d.position, d.pair, d.answer, d.turn, d.purpose, d.inclusion_probability, q.category,
   CASE WHEN d.pair IS NULL THEN
     (SELECT count(DISTINCT v.rater) FROM current_vote v JOIN rater r ON r.id = v.rater
-     WHERE v.subject = 'answer' AND v.answer = d.answer AND v.turn = d.turn AND v.dimension = :harm
+     WHERE v.subject = 'answer' AND v.answer = d.answer AND v.turn = d.turn
+       AND v.dimension = w.dimension
        AND v.layer = 'vote' AND v.occurrence = 1 AND r.kind <> 'preview'
        AND (v.purpose <> 'queue' OR d.purpose = 'queue'))
   ELSE
@@ -235,7 +260,8 @@ SELECT d.position, d.pair, d.answer, d.turn, d.purpose, d.inclusion_probability,
      AND r.rater_group <> :settled),
   (SELECT count(*) FROM rater r
    WHERE r.kind = 'invited' AND r.status = 'active' AND r.rater_group <> :settled)
-FROM draw_item d LEFT JOIN pair p ON p.id = d.pair LEFT JOIN answer a ON a.id = d.answer
+FROM draw_item d JOIN draw w ON w.id = d.draw LEFT JOIN pair p ON p.id = d.pair
+LEFT JOIN answer a ON a.id = d.answer
 JOIN question q ON q.id = coalesce(p.question, a.question)
 WHERE d.draw = :draw ORDER BY d.position
 """

@@ -23,7 +23,7 @@ Labels = Literal["pairs", "harm", "grades"]
 LABEL_WORDS: dict[Labels, str] = {
     "pairs": "people and judge compare pairs (evenhand judge STUDY)",
     "harm": "answers get harm labels (evenhand judge STUDY --mode harm)",
-    "grades": "a judge grades answers from 1 to 10 (evenhand judge STUDY --mode grade)",
+    "grades": "answers get grades from 1 to 10 (evenhand judge STUDY --mode grade)",
 }
 
 

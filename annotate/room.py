@@ -14,8 +14,8 @@ from typing import Any
 from . import ballots, label_leases, labels, leases, seats, tasks
 from .ballots import Receipt
 from .errors import EvenhandError, NoConsent, RatingError
-from .harm import HarmLabel
 from .label_leases import LabelScreen
+from .labels import Said
 from .leases import Empty
 from .live import LiveSettings
 from .pages import Have, Pages
@@ -87,14 +87,14 @@ class RatingRoom:
         self,
         rater: Rater,
         screen_id: str,
-        label: HarmLabel,
+        label: Said,
         *,
         client_key: str,
         comment: str,
         active_ms: int | None,
         have: Have,
     ) -> dict[str, Any]:
-        """Save a harm label, then say what comes next. `saved` is only there after COMMIT."""
+        """Save a harm label or grade, then say what comes next. `saved` as in :meth:`vote`."""
 
         def record(conn: sqlite3.Connection, settings: Settings) -> Receipt:
             return labels.record(

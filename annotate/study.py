@@ -19,6 +19,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, field_validator
 
 from .errors import StoreMissing, UsageError
+from .grade_protocol import Grades
+from .harm import HARM
 from .harm_protocol import Care, HarmLabels
 from .harm_protocol import Section as _Section
 from .presets import preset, study_text
@@ -75,6 +77,7 @@ class ProtocolSection(_Section):
         "Something is broken on this page",
     )
     harm_labels: HarmLabels | None = None
+    grades: Grades | None = None
     care: Care | None = None
 
     @field_validator("dimensions")
@@ -90,10 +93,25 @@ class ProtocolSection(_Section):
         """The protocol's version: SHA-256 of everything in it."""
         return digest(self.body())
 
+    @cached_property
+    def answer_forms(self) -> dict[str, HarmLabels | Grades]:
+        """What raters are asked about single answers, by dimension; empty: nothing."""
+        forms: dict[str, HarmLabels | Grades] = {}
+        if self.harm_labels is not None:
+            forms[HARM] = self.harm_labels
+        if self.grades is not None:
+            forms[self.grades.dimension] = self._with_rubric(self.grades)
+        return forms
+
+    def _with_rubric(self, grades: Grades) -> Grades:
+        """With the rubric that pairs are compared by on this dimension, if it has none."""
+        rubric = {one.name: one.rubric for one in self.dimensions}.get(grades.dimension, "")
+        return grades if grades.guidance else grades.model_copy(update={"guidance": rubric})
+
     def body(self) -> dict[str, Any]:
         """Everything in it, as plain values; a part that is not there leaves no trace.
 
-        So a protocol without harm labels has the version it had before there were any.
+        So a protocol without harm labels, or grades, has the version it had before there were any.
         """
         return self.model_dump(mode="json", exclude_none=True)
 

@@ -19,10 +19,11 @@ Shown: TypeAlias = Screen | LabelScreen
 
 def tasks_of(rater: Rater, settings: Settings) -> tuple[str, ...]:
     """What a rater is given, in this order: adjudicators settle answers and nothing else."""
-    if settings.protocol.harm_labels is None:
+    if not settings.protocol.answer_forms:
         return ("pairs",)
     if rater.group == seats.ADJUDICATOR:
-        return ("answers",)
+        # There is nothing to settle about grades: each rater's own one counts.
+        return ("pairs",) if settings.protocol.harm_labels is None else ("answers",)
     return settings.assignment.tasks
 
 
@@ -66,7 +67,7 @@ def _of(
     if label_leases.layer_of(rater) is Layer.ADJUDICATED:
         adjudication.refresh(store, conn, assignment)
     found = label_leases.advance(conn, rater, protocol, assignment)
-    return found or label_leases.why_empty(conn, rater, assignment)
+    return found or label_leases.why_empty(conn, rater, protocol, assignment)
 
 
 REASONS = ("all_leased", "not_eligible", "done", "nothing_imported")

@@ -222,7 +222,7 @@ def _labels(conn: sqlite3.Connection) -> list[str]:
         "SELECT v.id FROM vote v JOIN label_screen s ON s.id = v.label_screen"
         " JOIN label_assignment a ON a.id = s.assignment JOIN label_item i ON i.id = a.item"
         " WHERE v.rater <> a.rater OR v.answer <> i.answer OR v.turn <> s.turn"
-        " OR v.layer <> i.layer"
+        " OR v.layer <> i.layer OR v.dimension <> i.dimension"
     )
     breaks = [f"label {row[0]}: does not match the screen it was given on" for row in rows]
     rows = conn.execute(

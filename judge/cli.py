@@ -297,7 +297,7 @@ def export(study: Path, out: Path | None) -> None:
 
     with Opened(study) as opened:
         for path, rows in export_votes(opened.store, out or _exports(study)):
-            what = "labels" if path.stem == "harm_labels" else "votes"
+            what = {"harm_labels": "labels", "grades": "grades"}.get(path.stem, "votes")
             click.echo(f"Wrote {path}: {rows:,} {what}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel, ValidationError
 
 from ..harm import AnswerLabel
-from ..records import Answer, Grade, Label, Question, Reference
+from ..records import Answer, Grade, Label, Question, Reference, whole_text
 
 Record: TypeAlias = Question | Answer | Reference | Label | Grade | AnswerLabel
 
@@ -82,6 +83,31 @@ def json_lines(path: Path, name: str) -> Iterator[tuple[Where, dict[str, Any]] |
                     yield Problem(
                         where, "", f"found a JSON {type(value).__name__}, expected an object"
                     )
+
+
+def csv_lines(path: Path, name: str) -> Iterator[tuple[Where, dict[str, Any]] | Problem]:
+    """The rows of a CSV file by the names in its first line; empty cells are left out.
+
+    A row with more or fewer cells than names, or not in UTF-8, loses only itself; a broken quote
+    ends the file, since nobody can say where it would.
+    """
+    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        rows = csv.reader(file, strict=True)
+        line = 1
+        try:
+            names = [one.strip() for one in next(rows, [])]
+            for row in rows:
+                where, line = Where(name, line + 1), rows.line_num
+                if not any(row):
+                    continue
+                if len(row) != len(names):
+                    yield Problem(where, "", f"{len(row)} cells, the first line has {len(names)}")
+                elif not "".join(row).isascii() and whole_text("".join(row)) != "".join(row):
+                    yield Problem(where, "", "not UTF-8; save the file as UTF-8")
+                else:
+                    yield where, {key: cell for key, cell in zip(names, row, strict=True) if cell}
+        except csv.Error as error:
+            yield Problem(Where(name, line + 1), "", f"not CSV: {error}")
 
 
 def validated(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import csv
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from .harm_labels import read_harm_labels
 from .labels import read_labels
 from .mtbench101 import read_dialogues
 from .pairs import read_pairs
+from .people_grades import read_people_grades
 
 Reader = Callable[[Path, str, str], Iterator[Read]]
 LOOKED_AT = 10
@@ -57,12 +59,17 @@ PLAIN: dict[str, tuple[Reader | None, int, str]] = {
     "single-answer grades": (read_single_grades, 3, ""),
     "MT-Bench-101 grades": (read_mtbench101_grades, 3, ""),
     "harm labels": (read_harm_labels, 3, ""),
+    "people's grades": (read_people_grades, 3, ""),
 }
 JUDGMENTS = (
     "labels", "pair judgments", "single-answer grades", "MT-Bench-101 grades", "harm labels",
+    "people's grades",
 )  # fmt: skip
 """Kinds that speak about questions and answers of other files."""
 
+
+GRADED = {"question_id", "model", "rater", "grade"}
+"""What a file of people's grades has in every line."""
 
 INNER = ("model_answer", "reference_answer", "model_judgment")
 """FastChat's subfolders: the benchmark is the folder above them."""
@@ -97,6 +104,8 @@ def detect(path: Path) -> tuple[str, str]:
     suffix = path.suffix.lower()
     if not path.is_file():
         return "other", "not a plain file; nothing read"
+    if suffix == ".csv":
+        return _of_table(path)
     if suffix not in (".jsonl", ".json", ".ndjson"):
         return "other", f"{suffix or 'a file without ending'}: not a JSONL file; nothing read"
     try:
@@ -108,6 +117,21 @@ def detect(path: Path) -> tuple[str, str]:
     # A broken first line must not cost the whole file: the first record of a known kind tells.
     kinds = [_by_fields(path, record) for record in first]
     return next((kind for kind in kinds if kind[0] != "other"), kinds[0])
+
+
+def _of_table(path: Path) -> tuple[str, str]:
+    """A CSV holds people's grades, or nothing for us."""
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+            names = {name.strip() for name in next(csv.reader(file), [])}
+    except OSError as error:
+        return "unreadable", f"cannot be read ({error.strerror}); nothing read"
+    except csv.Error:
+        names = set()
+    if names >= GRADED:
+        return "people's grades", ""
+    expected = ", ".join(sorted(GRADED))
+    return "other", f"a CSV without the columns {expected}; only people's grades come as CSV"
 
 
 def _by_fields(path: Path, first: dict[str, Any]) -> tuple[str, str]:
@@ -124,6 +148,8 @@ def _by_fields(path: Path, first: dict[str, Any]) -> tuple[str, str]:
         return "MT-Bench-101 dialogues", ""
     if {"model", "rater"} <= fields and {"response_type", "severity", "harm"} & fields:
         return "harm labels", ""
+    if fields >= GRADED:
+        return "people's grades", ""
     if {"answer_a", "answer_b"} & fields:
         return "pairs", ""
     if {"model_a", "model_b", "winner"} <= fields:
@@ -136,7 +162,8 @@ def _by_fields(path: Path, first: dict[str, Any]) -> tuple[str, str]:
     return "other", (
         f"unknown kind (its first record has: {shown}); expected FastChat questions, answers,"
         " references or judgments, MT-Bench-101 dialogues, labels with model_a/model_b/winner,"
-        " harm labels with model/rater/response_type/severity, or Evenhand pairs"
+        " harm labels with model/rater/response_type/severity, people's grades with"
+        " model/rater/grade, or Evenhand pairs"
     )
 
 

@@ -1,5 +1,5 @@
-// The form for one answer's harm label: a few questions, each answered by a key or a click.
-// Digits answer the question that is marked; letters toggle kinds of harm; Enter goes on, and
+// The form for one answer: its harm label, a few questions each answered by a key or a click, or
+// its grade from 1 to 10, a single one. Digits answer the question that is marked; letters toggle kinds of harm; Enter goes on, and
 // saves when nothing is missing. What is chosen is kept as a draft until it is saved.
 window.EVENHAND_LABEL = (kit) => {
   "use strict";
@@ -8,9 +8,11 @@ window.EVENHAND_LABEL = (kit) => {
   const SCALES = ["specificity", "convincingness"];
   let next, form, value, active, seen, node;
 
-  const keys = [["1 … 5", "key_option"], ["0 … 3", "key_severity"], ["A … M", "key_category"], ["Enter", "key_enter"],
-    ["←", "key_back"], ["V", "key_uncover"], ["U", "key_undo"], ["S", "key_skip_answer"], ["N", "key_comment"],
+  const GRADE_KEYS = [["1 … 9", "key_grade"], ["0", "key_grade_ten"]];
+  const LABEL_KEYS = [["1 … 5", "key_option"], ["0 … 3", "key_severity"], ["A … M", "key_category"]];
+  const COMMON_KEYS = [["Enter", "key_enter"], ["←", "key_back"], ["V", "key_uncover"], ["U", "key_undo"], ["S", "key_skip_answer"], ["N", "key_comment"],
     ["R", "key_raw"], ["?", "key_help"]];
+  const keys = () => [...(form.asks === "grade" ? GRADE_KEYS : LABEL_KEYS), ...COMMON_KEYS];
 
   const kind = () => form.types.find((one) => one.value === value.response_type);
   const name = (prefix, word) => t(`${prefix}_${word}`);
@@ -18,18 +20,21 @@ window.EVENHAND_LABEL = (kit) => {
   // Which questions there are depends on what was answered: a refusal is neither specific nor
   // convincing, and what does no harm has no kind of harm.
   function groups() {
+    if (form.asks === "grade") return ["grade"];
     const rated = kind() && kind().rated !== "no";
     return ["response_type", "severity", ...(value.severity > 0 ? ["categories"] : []), ...(rated ? SCALES : [])];
   }
   const answered = (group) => group === "categories" ? seen.has(group) || value.categories.length > 0 : value[group] != null;
   const needed = (group) => group === "categories" ? !answered(group) : !SCALES.includes(group) || kind().rated === "must";
+  const fresh = (label) => form.asks === "grade" ? { grade: null, ...label }
+    : { response_type: null, severity: null, specificity: null, convincingness: null, ...label,
+      categories: (label.categories || []).filter((one) => form.categories.includes(one)) };
   const missing = () => groups().find((group) => needed(group) && !answered(group));
 
   function panel(screen, label, comment, raw) {
     next = screen;
     form = screen.form;
-    value = { response_type: null, severity: null, specificity: null, convincingness: null, ...label,
-      categories: (label.categories || []).filter((one) => form.categories.includes(one)) };
+    value = fresh(label);
     seen = new Set();
     active = missing() || "save";
     const guide = form.guidance ? el("details", { class: "eh-guide" }, el("summary", {}, t("rubric")), el("div", { class: "eh-text", html: form.guidance })) : null;
@@ -39,10 +44,7 @@ window.EVENHAND_LABEL = (kit) => {
         screen.step.of > 1 ? el("span", { class: "eh-step" }, t("answer_step", screen.step)) : null),
       screen.labels ? raters(screen.labels) : null,
       guide,
-      options("response_type", form.types.map((one, index) => [one.value, String(index + 1), name("type", one.value), one.words])),
-      options("severity", form.severities.map((one) => [one.value, String(one.value), ...split(one.words)])),
-      kinds(),
-      el("div", { class: "eh-scales" }, ...SCALES.map((scale) => options(scale, [1, 2, 3, 4, 5].map((n) => [n, String(n), String(n), ""])))),
+      ...(form.asks === "grade" ? [grading()] : labelling()),
       el("div", { class: "eh-comment", hidden: !comment },
         el("textarea", { id: "eh-comment", rows: 2, maxlength: 5000, placeholder: t("comment_placeholder"), "aria-label": t("comment"), oninput: keep })),
       el("div", { class: "eh-finish" },
@@ -60,16 +62,26 @@ window.EVENHAND_LABEL = (kit) => {
     return node;
   }
 
-  function options(group, rows) {
-    const short = SCALES.includes(group);
+  const labelling = () => [
+    options("response_type", form.types.map((one, index) => [one.value, String(index + 1), name("type", one.value), one.words])),
+    options("severity", form.severities.map((one) => [one.value, String(one.value), ...split(one.words)])),
+    kinds(),
+    el("div", { class: "eh-scales" }, ...SCALES.map((scale) => options(scale, [1, 2, 3, 4, 5].map((n) => [n, String(n), String(n), ""]), [t("scale_low"), t("scale_high")])))];
+
+  // Ten has two digits and one key: 0.
+  const grading = () => options("grade", form.grades.map((n) => [n, String(n % 10), String(n), ""]),
+    [t("grade_end", { grade: form.grades[0], words: form.lowest }), t("grade_end", { grade: form.grades.at(-1), words: form.highest })]);
+
+  function options(group, rows, ends) {
+    const short = Boolean(ends);
     return el("section", { class: "eh-group", "data-group": group },
       el("h3", { id: `eh-${group}` }, t(group)),
-      el("div", { class: short ? "eh-scale" : "eh-options", role: "radiogroup", "aria-labelledby": `eh-${group}` },
+      el("div", { class: short ? "eh-scale" : "eh-options", role: "radiogroup", "aria-labelledby": `eh-${group}`, ...(short ? { "aria-describedby": `eh-ends-${group}` } : {}) },
         ...rows.map(([option, key, title, words]) =>
           el("button", { class: "eh-option", role: "radio", "data-value": option, "aria-keyshortcuts": key, onclick: () => kit.press() && choose(group, option) },
             short ? null : el("kbd", { "aria-hidden": "true" }, key),
             el("span", {}, el("b", {}, title), words ? el("small", {}, words) : null)))),
-      short ? el("p", { class: "eh-ends", "aria-hidden": "true" }, el("span", {}, t("scale_low")), el("span", {}, t("scale_high"))) : null);
+      short ? el("p", { class: "eh-ends", id: `eh-ends-${group}` }, el("span", {}, ends[0]), el("span", {}, ends[1])) : null);
   }
 
   // "actionable: it would …" is a word and what it means.
@@ -157,7 +169,7 @@ window.EVENHAND_LABEL = (kit) => {
     // The kinds of harm may stay empty, but not unseen.
     if (active === "categories" && lacking) { seen.add("categories"); return go(after("categories")); }
     if (lacking) { go(lacking); kit.status(t("still_missing")); return; }
-    kit.save({ ...value, categories: [...value.categories].sort() });
+    kit.save(form.asks === "grade" ? value : { ...value, categories: [...value.categories].sort() });
   }
 
   function back() {
@@ -184,15 +196,17 @@ window.EVENHAND_LABEL = (kit) => {
       const option = group === "response_type" ? button.dataset.value : Number(button.dataset.value);
       return choose(group, option);
     }
+    if (form.asks === "grade") return;
     const at = pressed.length === 1 ? LETTERS.indexOf(pressed) : -1;
     if (at >= 0 && at < form.categories.length) { event.preventDefault(); toggle(form.categories[at]); }
   }
 
   // Before consent: what will be asked about each answer, in the rubric's own words.
   function explained(rubric) {
-    return [el("h2", {}, t("labels_asked")),
-      el("p", {}, rubric.question),
-      rubric.guidance ? el("div", { class: "eh-text", html: rubric.guidance }) : null,
+    const head = [el("p", {}, rubric.question), rubric.guidance ? el("div", { class: "eh-text", html: rubric.guidance }) : null];
+    if (rubric.asks === "grade")
+      return [...head, el("dl", { class: "eh-rubric-list" }, ...[[rubric.grades[0], rubric.lowest], [rubric.grades.at(-1), rubric.highest]].flatMap(([grade, words]) => [el("dt", {}, String(grade)), el("dd", {}, words)]))];
+    return [...head,
       el("dl", { class: "eh-rubric-list" }, ...rubric.types.flatMap((one) => [el("dt", {}, name("type", one.value)), el("dd", {}, one.words)])),
       el("dl", { class: "eh-rubric-list" }, ...rubric.severities.flatMap((one) => [el("dt", {}, String(one.value)), el("dd", {}, one.words)]))];
   }

@@ -80,12 +80,12 @@
     page(
       el("h1", {}, next.title),
       next.notice ? el("div", { class: "eh-note" }, el("b", {}, t("notice")), el("div", { class: "eh-text", html: next.notice })) : null,
-      ...[next.instructions, next.labelling].filter(Boolean).flatMap((text, index) =>
+      ...[next.instructions, ...next.labelling].filter(Boolean).flatMap((text, index) =>
         [index ? null : el("h2", {}, t("instructions")), el("div", { class: "eh-text", html: text })]),
       ...(next.dimensions.length ? [el("h2", {}, t("questions_asked")),
         el("ul", { class: "eh-asked" }, ...next.dimensions.map((d) =>
           el("li", {}, el("b", {}, d.question), el("span", { class: "eh-text", html: d.rubric }))))] : []),
-      ...(next.form ? labelling.explained(next.form) : []),
+      ...(next.forms.length ? [el("h2", {}, t("labels_asked")), ...next.forms.flatMap(labelling.explained)] : []),
       ...(next.content.length ? [el("h2", {}, t("content_title")), el("p", {}, t("content_text")), subjects(next.content)] : []),
       el("h2", {}, t("consent")), el("div", { class: "eh-text", html: next.consent }),
       el("div", { class: "eh-actions" },
@@ -374,7 +374,7 @@
   }
 
   function help() {
-    const keys = state && state.state === "label" ? labelling.keys : [["1  A  ←", "key_left"], ["4  B  →", "key_right"], ["2  T", "key_tie"], ["3  N", "key_both_bad"],
+    const keys = state && state.state === "label" ? labelling.keys() : [["1  A  ←", "key_left"], ["4  B  →", "key_right"], ["2  T", "key_tie"], ["3  N", "key_both_bad"],
       ["U", "key_undo"], ["S", "key_skip"], ["C", "key_comment"], ["R", "key_raw"], ["?", "key_help"]];
     const list = el("dl", { class: "eh-keys" });
     for (const [names, meaning] of keys)

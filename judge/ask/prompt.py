@@ -40,7 +40,7 @@ _PLACES = (
     "labels",
     "closing",
 )
-_OWN_PLACES = {"dimension", "guidance", "types", "severities", "categories"}
+_OWN_PLACES = {"dimension", "guidance", "types", "severities", "categories", "lowest", "highest"}
 """Places that a study's words fill when a prompt is made, not when a case is rendered."""
 _PLACE = re.compile(rf"\{{({'|'.join(_PLACES)})\}}")
 _ANY_PLACE = re.compile(r"\{([a-z_]+)\}")
@@ -181,15 +181,35 @@ def load(dimension: str, mode: Mode = Mode.PAIRWISE) -> JudgePrompt:
 
 def prompt_for(words: Words, mode: Mode) -> Prompt:
     """The prompt that asks about a dimension in these words (not for harm labels)."""
+    if mode is Mode.GRADE:
+        return grade_prompt(words.dimension, words.rubric)
     template = _template(mode.value)
     return replace(
         template,
         id=f"{template.id}-{words.dimension}",
         dimension=words.dimension,
-        question=words.question if mode is Mode.PAIRWISE else "",
+        question=words.question,
         rubric=words.rubric,
-        labels=words.labels if mode is Mode.PAIRWISE else (),
+        labels=words.labels,
         user=template.user.replace("{dimension}", words.dimension),
+    )
+
+
+def grade_prompt(
+    dimension: str, rubric: str, lowest: str = "the worst", highest: str = "the best"
+) -> Prompt:
+    """The prompt that asks for a grade from 1 to 10; `lowest` and `highest` say what they mean."""
+    template = _template(Mode.GRADE.value)
+    user = template.user
+    filled = {"dimension": dimension, "lowest": lowest, "highest": highest}
+    for place, text in filled.items():
+        user = user.replace(f"{{{place}}}", text)
+    return replace(
+        template,
+        id=f"{template.id}-{dimension}",
+        dimension=dimension,
+        rubric=rubric.strip(),
+        user=user,
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from judge.calibration.columns import FAILED, JOINED, Kind
 from judge.calibration.companions import Companions, companions
 from judge.calibration.poststratified import Target, calibrated
@@ -91,20 +93,22 @@ RAW = {"harmful": 1.0, "safe": 0.0, "win": 1.0, "tie": 0.5, "inconsistent": 0.5,
 
 
 def _raw(part: Strata) -> Estimate:
-    """The judge's own rate: verdict classes read as labels, failures left out."""
+    """The judge's own rate or mean grade: its verdicts read as labels, failures left out."""
     told = [row for row in part.rows if row.verdict != FAILED]
     says = [{RAW.get(one) for one in row.verdict.split(JOINED)} for row in told]
     size = sum(row.size for row in told)
     failed = sum(row.size for row in part.rows) - size
     value = None
+    reason = "raw and uncalibrated: no interval says what a judge's own rate is worth"
     if not size:
         reason = "no usable verdict"
+    elif part.item_predicted is not None:
+        value = float(np.nanmean(part.item_predicted))
     elif any(None in said or len(said) > 1 for said in says):
-        reason = "verdict classes that say different things were merged, or are grades"
+        reason = "verdict classes that say different things were merged"
     else:
         value = sum(row.size * float(said.pop() or 0) for row, said in zip(told, says, strict=True))
         value /= size
-        reason = "raw and uncalibrated: no interval says what a judge's own rate is worth"
     return Estimate(
         "raw",
         value,

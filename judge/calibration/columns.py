@@ -71,12 +71,17 @@ class Items:
     prompt_sets: Sequence[str] | str = ""
     judges: Sequence[str] | str = ""
     """Fingerprint of the judge behind each verdict; more than one is refused."""
+    predicted: FloatArray | None = None
+    """What the judge says of each item on the labels' scale, nan where it failed; None where a
+    class says it all. It moves no calibrated score, only the raw one and PPI."""
 
     def __post_init__(self) -> None:
         for name in ("models", "questions", "verdicts", "prompt_sets", "judges"):
             column = getattr(self, name)
             if not isinstance(column, str) and len(column) != len(self.ids):
                 raise ValueError(f"{name}: {len(column)} entries; expected {len(self.ids)}")
+        if self.predicted is not None and len(self.predicted) != len(self.ids):
+            raise ValueError(f"predicted: {len(self.predicted)} entries; expected {len(self.ids)}")
         known = {*VERDICTS[self.kind], FAILED}
         for verdict in set(self.verdicts):
             if not set(verdict.split(JOINED)) <= known:

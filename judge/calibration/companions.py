@@ -66,12 +66,12 @@ def companions(score: Estimate, strata: Strata) -> Companions:
         return Companions(people, ppi, plus, None, None)
     people = _people(score, strata)
     weights = (strata.shares / strata.counts)[strata.label_stratum] * strata.counts.sum()
-    predicted = np.array([_predicted(strata.kind, row.verdict) for row in strata.rows])
+    of_labels, of_items = _predictions(strata)
     made = [
         ppi_mean(
             strata.label_value,
-            predicted[strata.label_stratum],
-            predicted[strata.item_stratum],
+            of_labels,
+            of_items,
             weights=weights,
             tuned=tuned,
             level=score.level,
@@ -230,6 +230,19 @@ def _trust(
     together = ((of_labels - of_labels.mean()) * (of_predicted - of_predicted.mean())).mean()
     spread = np.concatenate([of_predicted, everything - first]).var(ddof=1)
     return float(np.clip(together / ((1 + n / size) * spread), 0, 1)) if spread > 0 else 0.0
+
+
+def _predictions(strata: Strata) -> tuple[FloatArray, FloatArray]:
+    """What the judge predicts of every label and of every item."""
+    if strata.item_predicted is None or strata.label_predicted is None:
+        by_class = np.array([_predicted(strata.kind, row.verdict) for row in strata.rows])
+        return by_class[strata.label_stratum], by_class[strata.item_stratum]
+    failed = PREDICTED[strata.kind][FAILED]
+    of_labels, of_items = (
+        np.where(np.isnan(one), failed, one)
+        for one in (strata.label_predicted, strata.item_predicted)
+    )
+    return of_labels, of_items
 
 
 def _predicted(kind: Kind, verdict: str) -> float:

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,10 +19,11 @@ import pandas as pd
 
 from annotate.errors import UsageError
 from annotate.harm import HARM, HarmLabel, ResponseType, Severity
-from annotate.records import Layer, Outcome, Purpose, SourceKind, Status, Subject, digest
+from annotate.records import Layer, Outcome, Purpose, SourceKind, Status, Subject
 from judge.ask.verdicts import INCONSISTENT
 from judge.calibration.columns import FAILED, Items, Kind, Labels
 from judge.calibration.merging import merge_small
+from judge.calibration.rows import question_of, set_name, tally, unit_turn
 
 BENIGN = "benign"
 """The prompt set on which a refusal is a fault; it enters no harm rate."""
@@ -83,7 +84,7 @@ def harm_set(
         raise UsageError(f"judge {judge}: no harm verdicts; run evenhand judge --mode harm first")
     verdicts, facts = _harm_verdicts(judged, cut)
     people = _people(rows, cut)
-    name = _set_name(verdicts)
+    name = set_name(verdicts)
     items = Items(
         Kind.HARM,
         name,
@@ -104,7 +105,7 @@ def harm_set(
         items,
         Labels(name, [one for one, _p in wanted], values, Purpose.ESTIMATION),
         questions=len(set(items.questions)),
-        categories=_tally(facts[one].category for one in verdicts),
+        categories=tally(facts[one].category for one in verdicts),
         severe=tuple(sorted(people.severe & set(verdicts))),
         disputed=tuple(sorted(people.disputed & set(verdicts))),
         ratings=tuple(people.ratings),
@@ -155,14 +156,14 @@ def pair_set(
         votes = votes[votes["rater_group"].isin(list(groups))]
     scores = votes["value"].map(SCORES).astype(float)
     scores = scores.where(votes["model_a"] == target, 1 - scores)
-    means = scores.groupby(_unit_turn(votes)).mean()
+    means = scores.groupby(unit_turn(votes)).mean()
     wanted = drawn if drawn is not None else [(str(one), 1.0) for one in means.index]
     values = [float(means.get(one, np.nan)) for one, _p in wanted]
     return Scored(
         items,
         Labels(items.name, [one for one, _p in wanted], values, Purpose.ESTIMATION),
         questions=len(set(items.questions)),
-        categories=_tally(judged["category"].fillna("")),
+        categories=tally(judged["category"].fillna("")),
     )
 
 
@@ -176,39 +177,17 @@ def _pair_items(judged: pd.DataFrame, fingerprint: str, target: str) -> Items:
         [~usable, inconsistent, scores == 1, scores == 0], [FAILED, "inconsistent", "win", "lose"],
         "tie",
     )  # fmt: skip
-    ids = _unit_turn(judged)
+    ids = unit_turn(judged)
     order = np.argsort(ids.to_numpy(dtype=object), kind="stable")
     return Items(
         Kind.PAIRS,
-        _set_name(dict(zip(ids, verdicts, strict=True))),
+        set_name(dict(zip(ids, verdicts, strict=True))),
         list(ids.iloc[order]),
         [target] * len(judged),
-        list(question_names(judged).iloc[order]),
+        list(question_of(judged).iloc[order]),
         list(verdicts[order]),
         judges=fingerprint,
     )
-
-
-def _unit_turn(rows: pd.DataFrame) -> pd.Series[str]:
-    return rows["unit_id"].astype(str) + ":" + rows["turn"].astype(str)
-
-
-def question_names(rows: pd.DataFrame) -> pd.Series[str]:
-    """Benchmark and question of every row: what is not independent of each other."""
-    benchmark = rows["benchmark"].fillna("") if "benchmark" in rows else ""
-    return benchmark + "\x1f" + rows["question_id"].astype(str)
-
-
-def _set_name(verdicts: Mapping[str, str]) -> str:
-    """A name that changes whenever an item joins or leaves the set."""
-    return digest(sorted(verdicts))[:16]
-
-
-def _tally(words: Iterable[object]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for word in map(str, words):
-        counts[word] = counts.get(word, 0) + 1
-    return dict(sorted(counts.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +203,7 @@ def _harm_verdicts(judged: pd.DataFrame, cut: Severity) -> tuple[dict[str, str],
     """Each answer's verdict class and what is known of it, in order of id."""
     said: dict[str, dict[int, str]] = {}
     facts: dict[str, tuple[str, str, str, str]] = {}
-    questions = question_names(judged)
+    questions = question_of(judged)
     sets = (
         judged["prompt_set"].fillna("") if "prompt_set" in judged else questions.map(lambda _: "")
     )

@@ -93,4 +93,6 @@ def one_label_per_question(strata: Strata) -> Strata:
         label_stratum=stratum,
         label_question=strata.label_question[first],
         label_value=values,
+        item_predicted=None,
+        label_predicted=None,
     )

@@ -16,8 +16,12 @@ from judge.stats.coefficients import FloatArray
 GUESSES: Mapping[Kind, Mapping[str, float]] = {
     Kind.HARM: {"harmful": 0.5, "safe": 0.05, FAILED: 0.5},
     Kind.PAIRS: {"win": 0.7, "tie": 0.5, "inconsistent": 0.5, "lose": 0.3, FAILED: 0.5},
+    Kind.GRADES: {"low": 3.5, "middle": 6.0, "high": 8.5, FAILED: 5.5},
 }
 """Mean label per verdict class that the forecast assumes before there are labels."""
+
+GRADE_SPREAD = 2.0
+"""Standard deviation of people's grades within a class that the forecast assumes."""
 
 Z = 1.96
 
@@ -91,7 +95,7 @@ def forecast(
         ],
         dtype=np.float64,
     )
-    spread = np.sqrt(np.maximum(means * (1 - means), 0.01))
+    spread = _spreads(items.kind, means)
     weights = {
         Allocation.PROPORTIONAL: sizes,
         Allocation.EQUAL: np.ones(len(keys)),
@@ -132,6 +136,14 @@ def draw(items: Items, plan: Forecast, seed: int) -> list[tuple[str, float]]:
         picked = rng.permutation(len(groups[key]))[: stratum.labels]
         chosen += [(groups[key][int(n)], stratum.labels / stratum.size) for n in picked]
     return [chosen[int(n)] for n in rng.permutation(len(chosen))]
+
+
+def _spreads(kind: Kind, means: FloatArray) -> FloatArray:
+    """Expected standard deviation of the labels of each stratum."""
+    if kind is Kind.GRADES:
+        return np.full(len(means), GRADE_SPREAD)
+    found: FloatArray = np.sqrt(np.maximum(means * (1 - means), 0.01))
+    return found
 
 
 def _guess(kind: Kind, key: tuple[str, str], expected: Mapping[tuple[str, str], float]) -> float:

@@ -130,11 +130,11 @@ def _interval(
     low, high, error = ends(drawn, level)
     low, high = holding(low, high, value)
     prior = f"1/{2 * len(strata.models)}"
+    family = f"Beta({prior}, {prior}) per stratum"
+    if strata.kind is Kind.GRADES:
+        family = f"Bayesian bootstrap per stratum, {prior} of a label at each end of the scale"
     return (
         low,
         high,
-        (
-            f"{kind}: Beta({prior}, {prior}) per stratum, {draws:,} draws,"
-            f" ends ± {error:.1g} (Monte Carlo)"
-        ),
+        (f"{kind}: {family}, {draws:,} draws, ends ± {error:.1g} (Monte Carlo)"),
     )

@@ -41,6 +41,9 @@ class Strata:
     draw_value: FloatArray
     """The label; nan where the draw got none."""
     refusals: tuple[Refusal, ...]
+    item_predicted: FloatArray | None = None
+    """What the judge says of each item on the labels' scale; nan failed; None: by class."""
+    label_predicted: FloatArray | None = None
 
     @cached_property
     def models(self) -> tuple[str, ...]:
@@ -101,6 +104,8 @@ class Strata:
             index[self.draw_stratum[draws]],
             self.draw_value[draws],
             tuple(r for r in self.refusals if r.model is None or r.model in models),
+            None if self.item_predicted is None else self.item_predicted[items],
+            None if self.label_predicted is None else self.label_predicted[labels],
         )
 
     def worst_case(self) -> tuple[float, float]:
@@ -140,6 +145,8 @@ def stratify(items: Items, labels: Labels) -> Strata:
         stratum[place[drawn]],
         values[drawn],
         (*refusals, *of_strata(rows)),
+        items.predicted,
+        None if items.predicted is None else items.predicted[place[labelled]],
     )
 
 

@@ -30,11 +30,14 @@ from typing import Any
 
 from annotate import leaks, seats
 from annotate.errors import NothingComputable, ServiceError
+from annotate.harm import HARM
 from annotate.store import FILE_NAME
-from annotate.study import SETTINGS_NAME, Study, open_study
+from annotate.study import SETTINGS_NAME, ProtocolSection, Study, apply_settings, open_study
 from judge.checks.canaries import LABEL_PLANTS, PLANTS, Planter, Secrets, plant_canaries
 
 PAIRS_WALKED = 3
+PAIRS = ""
+"""The task of comparing pairs; any other is the dimension on which answers are judged."""
 ASKING = ("rate", "label")
 SHOWN = 20
 # Keys and values that would name the order or a check item, in payloads of our own.
@@ -118,7 +121,7 @@ def self_test_lines(study: Study) -> Iterator[tuple[str, bool]]:
     """For each kind of planted leak: a line, and whether the check found it."""
     for task in _tasks(study):
         with _served_copy(study, task) as (url, secrets, planter, copy):
-            for kind in PLANTS if task == "pairs" else LABEL_PLANTS:
+            for kind in PLANTS if task == PAIRS else LABEL_PLANTS:
                 planter.kind = kind
                 _seen, found, _screens = _walk(url, secrets, copy)
                 planter.kind = ""
@@ -127,13 +130,15 @@ def self_test_lines(study: Study) -> Iterator[tuple[str, bool]]:
 
 
 def _tasks(study: Study) -> tuple[str, ...]:
-    """What raters of the study are given, whatever the order."""
-    return ("pairs", "answers") if study.settings.protocol.harm_labels else ("pairs",)
+    """What raters of the study are given, whatever the order: pairs, answers by dimension."""
+    return PAIRS, *study.settings.protocol.answer_forms
 
 
 def _groups(task: str) -> tuple[str, ...]:
     """Whose visits are searched: two raters who disagree on answers, and who settles it."""
-    return ("rater",) if task == "pairs" else ("rater", "other", seats.ADJUDICATOR)
+    if task == PAIRS:
+        return ("rater",)
+    return ("rater", "other", *([seats.ADJUDICATOR] if task == HARM else []))
 
 
 @contextmanager
@@ -167,9 +172,14 @@ def _served_copy(study: Study, task: str) -> Iterator[tuple[str, Secrets, Plante
 
 def _only(copy: Study, task: str) -> Study:
     """The copy with one task for everybody, and room for every visitor."""
-    room = {"tasks": (task,), "labels": 1000, "answers": "all"}
+    chosen = "pairs" if task == PAIRS else "answers"
+    room = {"tasks": (chosen,), "labels": 1000, "answers": "all"}
     assignment = copy.settings.assignment.model_copy(update=room)
-    settings = copy.settings.model_copy(update={"assignment": assignment})
+    whole = copy.settings.protocol.model_dump()
+    other = {HARM: "grades"}.get(task, "harm_labels")
+    protocol = ProtocolSection.model_validate(whole if task == PAIRS else {**whole, other: None})
+    settings = copy.settings.model_copy(update={"assignment": assignment, "protocol": protocol})
+    apply_settings(copy.store, settings)
     return Study(copy.folder, settings, copy.store)
 
 
@@ -297,9 +307,11 @@ def _rate(visitor: _Visitor, label: dict[str, Any]) -> int:
             path, sent["choice"] = "/api/vote", choices[screens % 4]
             other: dict[str, Any] = {"choice": "left"}
         else:
-            path, sent["label"] = "/api/label", label
-            other = {"label": {**label, "severity": 1}}
-            draft["label"] = label
+            graded = state["form"]["asks"] == "grade"
+            said: dict[str, Any] = {"grade": 1 + label["severity"]} if graded else label
+            path, sent["label"] = "/api/label", said
+            other = {"label": {"grade": 9} if graded else {**label, "severity": 1}}
+            draft["label"] = said
         visitor.json("/api/draft", draft)
         state = visitor.json(path, sent)
         visitor.json(path, {**sent, **other, "key": uuid.uuid4().hex})
@@ -325,6 +337,7 @@ def _provoke_errors(visitor: _Visitor) -> None:
         ("/api/vote", {"screen": 1, "choice": "sideways"}),
         ("/api/label", {"screen": "x", "label": {"severity": 9}, "key": "k" * 16}),
         ("/api/label", {"screen": "x", "label": {"response_type": "maybe"}, "key": "k" * 16}),
+        ("/api/label", {"screen": "x", "label": {"grade": 11}, "key": "k" * 16}),
         ("/api/decline", {"categories": ["nothing"]}),
         ("/api/skip", {"screen": "x", "reason": "r"}),
         ("/api/undo", {"page": 7}),

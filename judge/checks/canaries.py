@@ -103,6 +103,11 @@ def _plant_verdicts(conn: Any, canary: str) -> None:
         " SELECT ?, id, 1, 'harm', 1, 'ok', ?, ? FROM answer",
         (run, json.dumps({"response_type": canary, "severity": 2}), canary),
     )
+    conn.execute(
+        "INSERT INTO answer_verdict (run, answer, turn, dimension, replicate, status, grade,"
+        " reason) SELECT ?, id, 1, 'helpfulness', 1, 'ok', 7, ? FROM answer",
+        (run, canary),
+    )
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import Any
 
 from annotate.errors import UsageError
 from judge.commands.calibrate_command import read_artefact
-from judge.commands.calibration_basis import HARM_SCORE, Asked, score_name
+from judge.commands.calibration_basis import GRADE, HARM_SCORE, Asked, score_name
 from judge.database.calibrations import Calibrations
 from judge.database.runs import Run
 
@@ -67,7 +67,7 @@ def _judge(artefact: Mapping[str, Any]) -> tuple[str, str]:
 def _same_score(artefact: Mapping[str, Any], asked: Asked) -> bool:
     """The same question; of a win rate the target may be a new model."""
     name = str(artefact["score"]["name"])
-    if asked.score == HARM_SCORE:
-        return name == HARM_SCORE
+    if asked.score in (HARM_SCORE, GRADE):
+        return name == score_name(asked)
     start = f"{asked.score}:{asked.dimension}:"
     return name.startswith(start) and name.endswith(f":{asked.reference}")

@@ -160,6 +160,7 @@ def _content(
         "score": {
             "name": score_name(asked),
             "kind": items.kind.value,
+            "estimand": calibrated.ESTIMANDS[items.kind],
             "target": found.target.value,
             "level": level,
             "seed": study.settings.report.seed,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from annotate.errors import UsageError
 from annotate.study import Study
 from judge.calibration.from_table import Scored, harm_set, pair_set
+from judge.calibration.grade_set import grade_set
 from judge.calibration.poststratified import Target
 from judge.calibration.refusals import Refusal, Why
 from judge.calibration.strata import Strata, stratify
@@ -19,7 +20,7 @@ from judge.database.table import tidy
 if TYPE_CHECKING:
     import pandas as pd
 
-HARM_SCORE, WIN_RATE = "harm", "win-rate"
+HARM_SCORE, WIN_RATE, GRADE = "harm", "win-rate", "grade"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +71,15 @@ def scored_set(
 ) -> Scored:
     """The set and its labels: of a plan its draws, else all labels there are.
 
-    With `merged`, small verdict classes of pairs join a neighbour.
+    With `merged`, small verdict classes of pairs and grades join a neighbour.
     """
     drawn = plan.items if plan else None
     if asked.score == HARM_SCORE:
         return harm_set(table, run.name, run.fingerprint, drawn=drawn)
+    if asked.score == GRADE:
+        return grade_set(
+            table, run.name, run.fingerprint, asked.dimension, drawn=drawn, merged=merged
+        )
     return pair_set(
         table,
         run.name,
@@ -111,6 +116,8 @@ def score_name(asked: Asked) -> str:
     """What is calibrated, in one word: plans and artefacts are found by it."""
     if asked.score == HARM_SCORE:
         return HARM_SCORE
+    if asked.score == GRADE:
+        return f"{GRADE}:{asked.dimension}"
     return f"{WIN_RATE}:{asked.dimension}:{asked.target_model}:{asked.reference}"
 
 

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from judge.commands.calibration_basis import Asked
 
 UNUSABLE = 3
-SCORES = click.Choice(["harm", "win-rate"])
+SCORES = click.Choice(["harm", "win-rate", "grade"])
 RUN = click.option("--run", required=True, metavar="RUN", help="The judge's run, by name or id.")
 SCORE = click.option("--score", type=SCORES, default="harm", show_default=True)
-DIMENSION = click.option("--dimension", default="overall", help="Of a win rate. Default: overall.")
+DIMENSION = click.option(
+    "--dimension", default="overall", help="Of a win rate or grade. Default: overall."
+)
 TARGET = click.option("--target", default="", metavar="MODEL", help="Whose win rate.")
 REFERENCE = click.option("--reference", default="", metavar="MODEL", help="Against which model.")
 SEED = click.option("--seed", type=click.IntRange(min=0), default=7, show_default=True)

@@ -14,6 +14,7 @@ from annotate.records import Status
 from annotate.store import now
 from annotate.study import Study
 from judge.ask.modes import Mode
+from judge.calibration.columns import Kind
 from judge.calibration.from_table import harm_set
 from judge.calibration.gate import Evidence, Thresholds, Verdict, judged
 from judge.commands.calibrate_command import read_artefact
@@ -130,8 +131,15 @@ def gate(
 
 def _artefact(kept: Calibrations, path: Path | None) -> dict[str, Any] | None:
     if path is not None:
-        return read_artefact(path)
-    found = [one for one in kept.artefacts() if one["score"]["kind"] == "harm"]
+        artefact = read_artefact(path)
+        if artefact["score"]["kind"] != Kind.HARM:
+            raise UsageError(
+                f"{path}: calibrates {artefact['score']['name']}; gate.toml limits a harm rate and"
+                " says nothing of it: give a calibration of --score harm, or read this score"
+                " with its interval and decide yourself"
+            )
+        return artefact
+    found = [one for one in kept.artefacts() if one["score"]["kind"] == Kind.HARM]
     return found[-1] if found else None
 
 

@@ -7,12 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from annotate.errors import UsageError
+from annotate.harm import HARM
 from annotate.planned import PlannedItem, enqueue
 from annotate.records import Purpose
 from annotate.study import Study
-from judge.calibration.columns import Items
+from judge.calibration.columns import Items, Kind
 from judge.calibration.planning import Allocation, Forecast, draw, forecast, half_widths
-from judge.commands.calibration_basis import HARM_SCORE, Asked, score_name, scored_set
+from judge.commands.calibration_basis import (
+    GRADE,
+    HARM_SCORE,
+    WIN_RATE,
+    Asked,
+    score_name,
+    scored_set,
+)
 from judge.database.calibrations import Calibrations, Use
 from judge.database.store import VerdictStore
 from judge.database.table import tidy
@@ -33,6 +41,9 @@ class Planned:
     """Items on questions whose labels are for something else."""
     id: str
     """Of the draw; "" before it is drawn."""
+    kind: Kind = Kind.HARM
+    unasked: bool = False
+    """The study's protocol does not ask raters for such labels of answers."""
 
 
 def plan_labels(
@@ -76,19 +87,30 @@ def plan_labels(
         kept.add_plan(found, run.id, use, body)
         places = dict(zip(items.ids, items.questions, strict=True))
         kept.note_use([(one, places[one]) for one, _p in chosen], use, found)
-        enqueue(study.store, [_queued(asked, *one) for one in chosen], found)
+        enqueue(study.store, [_queued(asked, *one) for one in chosen], found, _judged_on(asked))
     left_out = len(scored.items.ids) - len(items.ids)
-    return Planned(plan, half_widths(items, SIZES, allocation), left_out, found)
+    unasked = asked.score != WIN_RATE and _judged_on(asked) not in (
+        study.settings.protocol.answer_forms
+    )
+    return Planned(
+        plan, half_widths(items, SIZES, allocation), left_out, found, items.kind, unasked
+    )
 
 
 def plan_document(planned: Planned, title: str) -> Document:
     """Width against labels, and the labels by stratum."""
     plan = planned.plan
+    graded = planned.kind is Kind.GRADES
+
+    def shown(half: float) -> str:
+        return f"{half:.2f}" if graded else f"{100 * half:.1f}"
+
     rows = sorted({*planned.widths, (plan.labels, plan.half_width)})
     lead = [
         Text(
             f"{plan.labels} labels promise the whole set's score within about"
-            f" ± {100 * plan.half_width:.1f} points, if the labels' means are as assumed.",
+            f" ± {shown(plan.half_width)} {'grades' if graded else 'points'}, if the labels'"
+            f" {'spread is' if graded else 'means are'} as assumed.",
             Weight.KEY,
         )
     ]
@@ -98,11 +120,17 @@ def plan_document(planned: Planned, title: str) -> Document:
         lead.append(
             Text(f"{planned.left_out} items are left out: their questions' labels tuned a prompt.")
         )
+    if planned.unasked:
+        table = "grades" if graded else "harm_labels"
+        lead.append(
+            Text(f"Raters are not asked for these: study.toml has no fitting [protocol.{table}].",
+                 Weight.WARNING)
+        )  # fmt: skip
     widths = Table(
         "width-by-labels",
         "What more labels would buy",
-        (Column("labels"), Column("half width, points")),
-        tuple((cells.count(n), cells.words(f"{100 * half:.1f}")) for n, half in rows),
+        (Column("labels"), Column(f"half width, {'grades' if graded else 'points'}")),
+        tuple((cells.count(n), cells.words(shown(half))) for n, half in rows),
     )
     strata = Table(
         "labels-by-stratum",
@@ -140,13 +168,19 @@ def _without(items: Items, questions: set[str]) -> Items:
         models=[items.models[place] for place in kept],
         questions=[items.questions[place] for place in kept],
         verdicts=[items.verdicts[place] for place in kept],
+        predicted=None if items.predicted is None else items.predicted[kept],
         prompt_sets=some(items.prompt_sets),
         judges=some(items.judges),
     )
 
 
+def _judged_on(asked: Asked) -> str:
+    """The dimension on which answers of a draw are judged."""
+    return asked.dimension if asked.score == GRADE else HARM
+
+
 def _queued(asked: Asked, item: str, probability: float) -> PlannedItem:
-    """An answer whole, or a pair at its turn."""
+    """An answer whole, or an answer to be graded or a pair at its turn."""
     if asked.score == HARM_SCORE:
         return item, 0, Purpose.ESTIMATION, probability
     unit, _, turn = item.rpartition(":")

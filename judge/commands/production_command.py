@@ -20,6 +20,7 @@ from judge.commands.artefact_choice import artefact_for
 from judge.commands.calibrate_command import artefact_key, calibrate
 from judge.commands.calibration_basis import (
     HARM_SCORE,
+    WIN_RATE,
     Asked,
     Basis,
     basis,
@@ -94,6 +95,7 @@ def plan_command(study: Study, asked: Asked) -> str:
     words = ["evenhand", "plan", str(study.folder), "--run", asked.run]
     if asked.score != HARM_SCORE:
         words += ["--score", asked.score, "--dimension", asked.dimension]
+    if asked.score == WIN_RATE:
         words += ["--target", asked.target_model, "--reference", asked.reference]
     return shlex.join([*words, "--labels", str(LABELS), "--draw"])
 

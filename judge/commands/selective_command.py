@@ -14,7 +14,8 @@ from annotate.harm import HARM
 from annotate.records import SourceKind
 from annotate.study import Study
 from judge.calibration.columns import FAILED
-from judge.calibration.from_table import harm_set, question_names
+from judge.calibration.from_table import harm_set
+from judge.calibration.rows import question_of
 from judge.calibration.selective import DELTA, STEPS, selective
 from judge.database.store import VerdictStore
 from judge.database.table import tidy
@@ -100,7 +101,7 @@ def selected(
     rng = np.random.default_rng(seed)
     votes = [found.labels[unit] for unit in units]
     drawn = [said[int(rng.integers(len(said)))] for said in votes]
-    names = dict(zip(table["unit_id"], question_names(table), strict=True))
+    names = dict(zip(table["unit_id"], question_of(table), strict=True))
     people = _contradict_each_other(votes)
     made = selective(
         np.array([sure[unit] for unit in units]),

@@ -34,13 +34,14 @@ def _lines(study: Study, url: str | None) -> Iterator[str]:
     )
     if done.owner_queue:
         yield f"  {done.owner_queue:,} pairs were skipped too often and wait for you"
-    if settings.protocol.harm_labels is not None:
+    if settings.protocol.answer_forms:
         labels = overview.label_progress(study.store, settings.assignment)
         yield (
             f"  answers: {labels.finished:,} of {labels.wanted:,} labelled ({labels.items:,} items"
             f" × {settings.assignment.labels} raters), {labels.leased:,} open on a screen,"
             f" {labels.skips:,} skipped, {labels.opted_out:,} raters leave out a subject"
         )
+    if settings.protocol.harm_labels is not None:
         yield (
             f"  adjudicators: {labels.settled:,} settled, {labels.to_settle:,} queued so far"
             " (invite them with --group adjudicator)"

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 
 from annotate.errors import EvenhandError
 from annotate.study import Study
+from judge.calibration.columns import Kind
 from judge.calibration.refusals import MOST_UNFILLED
 from judge.calibration.stopping import may_stop
 from judge.calibration.strata import Strata
-from judge.commands.calibration_basis import HARM_SCORE, WIN_RATE, Asked, Basis, basis
+from judge.commands.calibration_basis import GRADE, HARM_SCORE, WIN_RATE, Asked, Basis, basis
 from judge.commands.gate_command import read_thresholds
 from judge.console.html import bar, cards, muted, table, text, warning
 from judge.database.calibrations import Calibrations, LabelPlan, Use
+from judge.reporting.topics.calibrated import WHAT
 
 GATE = "gate.toml"
 """In the study's folder: where the accepted harm rate stands."""
@@ -42,6 +44,8 @@ def _asked(plan: LabelPlan) -> Asked:
     score = str(plan.body["score"])
     if score == HARM_SCORE:
         return Asked(plan.run, plan=plan.id)
+    if score.startswith(f"{GRADE}:"):
+        return Asked(plan.run, GRADE, score.removeprefix(f"{GRADE}:"), plan=plan.id)
     _kind, dimension, target, reference = (*score.split(":", 3), "", "", "")[:4]
     return Asked(plan.run, WIN_RATE, dimension, target, reference, plan=plan.id)
 
@@ -52,18 +56,19 @@ def _parts(study: Study, plan: LabelPlan, found: Basis) -> Iterator[str]:
     labelled = sum(row.labelled for row in strata.rows)
     share = labelled / drawn if drawn else 0.0
     low, high = strata.worst_case()
-    what = "harm rate" if plan.body["score"] == HARM_SCORE else "win rate"
+    graded = strata.kind is Kind.GRADES
+    ends = f"{low:.2f} – {high:.2f}" if graded else f"{100 * low:.1f} – {100 * high:.1f} %"
     yield bar(share, "planned labels given")
     yield cards(
         [
             (f"{labelled:,} / {drawn:,}", "planned labels"),
             (f"{100 * share:.0f} %", "response rate"),
-            (f"{100 * low:.1f} – {100 * high:.1f} %", f"{what}, worst cases"),
+            (ends, f"{WHAT[strata.kind]}, worst cases"),
         ]
     )
     yield muted(
-        "Worst cases: every label that is missing is safe (a loss), or harmful (a win). They hold"
-        " for the draws; they are no interval."
+        "Worst cases: every label that is missing is safe (a loss, a 1), or harmful (a win, a 10)."
+        " They hold for the draws; they are no interval."
     )
     yield _strata(strata)
     yield _stopping(study, plan, strata)

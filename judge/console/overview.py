@@ -10,6 +10,7 @@ from typing import Any
 
 from annotate import library, overview
 from annotate.errors import EvenhandError
+from annotate.harm import HARM
 from annotate.live import LiveSettings
 from annotate.study import Settings as StudySettings
 from annotate.study import Study
@@ -141,7 +142,8 @@ def _progress(progress: overview.Progress, overlap: int) -> str:
 
 
 def _labels(study: Study, settings: StudySettings) -> str:
-    if settings.protocol.harm_labels is None:
+    forms = settings.protocol.answer_forms
+    if not forms:
         return ""
     found = overview.label_progress(study.store, settings.assignment)
     share = found.finished / found.wanted if found.wanted else 0.0
@@ -151,7 +153,8 @@ def _labels(study: Study, settings: StudySettings) -> str:
         (f"{found.skips:,}", f"skips; {found.opted_out:,} raters leave out a subject"),
         (f"{found.settled:,}", f"settled by adjudicators, {found.to_settle:,} queued"),
     ]
-    return "<h2>Answers labelled for harm</h2>" + bar(share, "labels finished") + cards(figures)
+    what = " and ".join("labelled for harm" if one == HARM else "graded" for one in forms)
+    return f"<h2>Answers {what}</h2>" + bar(share, "labels finished") + cards(figures)
 
 
 def _raters(rows: Sequence[overview.RaterRow]) -> str:

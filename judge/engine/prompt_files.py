@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from annotate.errors import DataError, UsageError
+from annotate.grade_protocol import Grades
 from annotate.harm import HARM
 from annotate.harm_protocol import HarmLabels
 from annotate.study import ProtocolSection
@@ -15,6 +16,7 @@ from judge.ask.prompt import (
     MTBENCH101,
     JudgePrompt,
     Prompt,
+    grade_prompt,
     harm_prompt,
     load,
     prompt_for,
@@ -31,7 +33,8 @@ def prompts_for(
 ) -> tuple[JudgePrompt, ...]:
     """One prompt per dimension, in the raters' words; `files` take the place of ours.
 
-    Without `dimensions`, all of the study's (harm labels have one of their own).
+    Without `dimensions`, all of the study's; harm labels have one of their own, and grades that
+    of `[protocol.grades]`, if raters give any.
 
     Raises:
         UsageError: a dimension has no words, or a file is for another mode.
@@ -50,14 +53,20 @@ def prompts_for(
             return (harm_prompt(rubric),)
         wanted = dimensions
     else:
-        wanted = dimensions or tuple(d.name for d in protocol.dimensions)
+        graded = (protocol.grades.dimension,) if mode is Mode.GRADE and protocol.grades else ()
+        wanted = dimensions or graded or tuple(d.name for d in protocol.dimensions)
     own = {d.name: words_of(d) for d in protocol.dimensions}
-    return tuple(
-        prompt_for(own[name], mode)
-        if name in own and mode is not Mode.HARM and name != MTBENCH101
-        else load(name, mode)
-        for name in wanted
-    )
+    forms = protocol.answer_forms if mode is Mode.GRADE else {}
+
+    def prompt(name: str) -> JudgePrompt:
+        form = forms.get(name)
+        if isinstance(form, Grades):
+            return grade_prompt(name, form.guidance, form.lowest, form.highest)
+        if name in own and mode is not Mode.HARM and name != MTBENCH101:
+            return prompt_for(own[name], mode)
+        return load(name, mode)
+
+    return tuple(prompt(name) for name in wanted)
 
 
 def _from_files(

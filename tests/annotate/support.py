@@ -16,6 +16,7 @@ from annotate import api, ballots, labels, leases, library, seats, tasks
 from annotate.harm import HarmCategory, HarmLabel, ResponseType, Severity
 from annotate.importer import Account, Bound, import_paths
 from annotate.label_leases import LabelScreen
+from annotate.labels import Said
 from annotate.leases import Screen
 from annotate.library import Added
 from annotate.live import LiveSettings
@@ -49,10 +50,12 @@ def settings_text(
     instructions: str = "Read both.",
     reveal: str = "after_vote",
     labels: str = "",
+    grades: str = "",
     care: str = "",
     more: str = "",
 ) -> str:
-    """A whole study.toml; `labels` and `care` are bodies of their tables, "-" an empty one.
+    """A whole study.toml; `labels`, `grades` and `care` are bodies of their tables, "-" an
+    empty one.
 
     `more` goes into `[assignment]`.
     """
@@ -65,7 +68,7 @@ def settings_text(
         f'[[protocol.dimensions]]\nname = "{name}"\nquestion = "Which is better on {name}?"\n'
         for name in dimensions
     )
-    for name, body in (("harm_labels", labels), ("care", care)):
+    for name, body in (("harm_labels", labels), ("grades", grades), ("care", care)):
         if body:
             asked += f"[protocol.{name}]\n{body.removeprefix('-')}\n"
     return (
@@ -186,15 +189,15 @@ def label_screen(study: Study, rater: Rater) -> LabelScreen:
 
 
 def give(
-    study: Study, rater: Rater, screen: LabelScreen, label: HarmLabel = REFUSAL, **more: Any
+    study: Study, rater: Rater, screen: LabelScreen, label: Said = REFUSAL, **more: Any
 ) -> ballots.Receipt:
-    """One label; its key is the screen's unless given."""
+    """One label or grade; its key is the screen's unless given."""
     more = {"client_key": f"key-{screen.id}"} | more
     return labels.cast(study.store, rater.id, screen.id, label, study.settings.assignment, **more)
 
 
-def label_all(study: Study, rater: Rater, label: HarmLabel = REFUSAL) -> list[LabelScreen]:
-    """Label every answer that a rater is given; returns the screens."""
+def label_all(study: Study, rater: Rater, label: Said = REFUSAL) -> list[LabelScreen]:
+    """Label or grade every answer that a rater is given; returns the screens."""
     seen = []
     while isinstance(found := tasks.next_task(study.store, rater, study.settings), LabelScreen):
         give(study, rater, found, label)

@@ -94,7 +94,7 @@ def test_a_broken_line_loses_only_itself(tmp_path: Path, name: str, place: int) 
         ("a.json", "\ufeff[\n{}]", "a JSON array, not JSONL"),
         ("a.jsonl", "words\n", "no JSON object in its first ten lines"),
         ("a.jsonl", '{"x": 1, "y": 2}', "unknown kind (its first record has: x, y)"),
-        ("a.csv", "a,b\n", ".csv: not a JSONL file"),
+        ("a.csv", "a,b\n", "a CSV without the columns grade, model, question_id, rater"),
         ("README", "a", "a file without ending: not a JSONL file"),
         ("p.jsonl", '{"prompt_template": "", "system_prompt": ""}', "not imported"),
     ],

@@ -49,7 +49,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
     init(folder / "study").close()
     settings = folder / "study" / SETTINGS_NAME
     text = settings.read_text("utf-8").replace(
-        "[assignment]", "[protocol.harm_labels]\n[assignment]"
+        "[assignment]", "[protocol.harm_labels]\n[protocol.grades]\n[assignment]"
     )
     settings.write_text(text, "utf-8")
     opened = open_study(folder / "study")
@@ -79,14 +79,16 @@ def test_nothing_leaks_and_names_inside_texts_are_listed_apart(
     searched = re.search(r"Searched (\d+) responses over (\d+) screens", checked.stdout)
     assert searched is not None
     assert int(searched.group(1)) > 100
-    assert int(searched.group(2)) >= 20  # pairs; answers by two raters and an adjudicator
+    # Pairs; answers labelled by two raters and an adjudicator, and graded by two.
+    assert int(searched.group(2)) >= 32
     assert "Blind: nothing leaks outside the texts." in checked.stdout
     assert 'question q0, answer of heron-7b: "Heron": 1 pairs' in checked.stdout
 
 
 @pytest.mark.parametrize("kind", [*PLANTS, *LABEL_PLANTS])
 def test_a_planted_leak_is_found(checked: subprocess.CompletedProcess[str], kind: str) -> None:
-    assert f"planted in {kind}: found" in checked.stdout
+    found = checked.stdout.count(f"planted in {kind}: found")
+    assert found == (1 if kind in PLANTS else 2)  # of answers on each form
 
 
 def test_checking_leaves_the_study_as_it_was(study: Study) -> None:

@@ -1,4 +1,4 @@
-"""The judge labels harm in the raters' words."""
+"""The judge labels harm, and grades, in the raters' words."""
 
 from __future__ import annotations
 
@@ -92,3 +92,39 @@ def test_a_protocol_without_labels_keeps_its_version(tmp_path: Path) -> None:
     write_settings(tmp_path)
     body = load_settings(tmp_path).protocol.body()
     assert not {"harm_labels", "care"} & set(body)
+
+
+GRADES = """
+dimension = "wit"
+guidance = "Laughing counts."
+lowest = "not funny at all"
+highest = "unforgettable"
+"""
+
+
+def test_the_judge_grades_on_the_raters_dimension_and_anchors(tmp_path: Path) -> None:
+    write_settings(tmp_path, grades=GRADES)
+    protocol = load_settings(tmp_path).protocol
+    (prompt,) = prompts_for(protocol, Mode.GRADE)
+    assert prompt.dimension == "wit"
+    text = prompt.messages(CASE, explain=False, as_json=False)[1]["content"]
+    assert "for wit: 1 is not funny at all, 10 is unforgettable.\nLaughing counts.\n" in text
+    page = form(protocol.answer_forms["wit"])
+    assert (page["lowest"], page["highest"]) == ("not funny at all", "unforgettable")
+    assert "Laughing counts." in page["guidance"]
+
+
+def test_grades_without_words_of_their_own_take_the_rubric_of_pairs(tmp_path: Path) -> None:
+    grades = 'dimension = "harmlessness"'
+    write_settings(tmp_path, grades=grades)
+    settings = tmp_path / "study.toml"
+    text = settings.read_text("utf-8").replace(
+        "[protocol.grades]", 'rubric = "No harm to anyone."\n[protocol.grades]'
+    )
+    settings.write_text(text, "utf-8")
+    protocol = load_settings(tmp_path).protocol
+    assert "No harm to anyone." in form(protocol.answer_forms["harmlessness"])["guidance"]
+    (graded,) = prompts_for(protocol, Mode.GRADE)
+    settings.write_text(text.replace("[protocol.grades]", "").replace(grades, ""), "utf-8")
+    (before,) = prompts_for(load_settings(tmp_path).protocol, Mode.GRADE)
+    assert graded.hash == before.hash  # the same question: the same judge

@@ -16,6 +16,12 @@ WHAT = {
     Kind.PAIRS: "win rate",
     Kind.GRADES: "mean grade",
 }
+ESTIMANDS = {
+    Kind.HARM: "the adjudicated harm label",
+    Kind.PAIRS: "what a random rater of those who labelled prefers",
+    Kind.GRADES: "the grade that a random rater of those who labelled gives",
+}
+"""Of what the score is the mean over the items."""
 TARGETS = {
     Target.SET: "of these very answers; only the draw of the labels is random",
     Target.PROMPTS: "of a population of prompts that these stand for",
@@ -34,7 +40,8 @@ def headline(values: Calibration) -> Text:
         raw = f" The judge alone says {shown(first.raw).text}{_percent(values)}."
     return Text(
         f"The calibrated {what} is {shown(first.score).text}{_percent(values)},"
-        f" {TARGETS[values.target]}, from {first.score.n} labels of people.{raw}",
+        f" {TARGETS[values.target]}, from {first.score.n} labels of people; a label is"
+        f" {ESTIMANDS[values.kind]}.{raw}",
         Weight.KEY,
     )
 
@@ -130,14 +137,16 @@ def _strata(values: Calibration) -> Table:
 
 
 def _changes(values: Calibration) -> Table:
-    shown = _shown(values.kind)
+    shown, graded = _shown(values.kind), values.kind is Kind.GRADES
+    # A scale that starts at 1 has no ratios: half of a grade of 8 is not 4 on it.
+    columns = ("drop, grades",) if graded else ("drop, points", "relative reduction")
     return Table(
         "calibrated-changes",
-        "Changes: both values, points and relative reduction",
+        f"Changes: both values{' and the drop' if graded else ', points and relative reduction'}",
         (
             Column("from", words=True),
             Column("to", words=True),
-            *map(Column, ("before", "after", "drop, points", "relative reduction")),
+            *map(Column, ("before", "after", *columns)),
         ),
         tuple(
             (
@@ -145,10 +154,15 @@ def _changes(values: Calibration) -> Table:
                 cells.words(after),
                 shown(change.before),
                 shown(change.after),
-                cells.points(change.drop),
-                cells.share(change.relative),
+                *(
+                    (cells.number(change.drop),)
+                    if graded
+                    else (cells.points(change.drop), cells.share(change.relative))
+                ),
             )
             for before, after, change in values.changes
         ),
-        ("A relative reduction without both values says little; quote them together.",),
+        ()
+        if graded
+        else ("A relative reduction without both values says little; quote them together.",),
     )

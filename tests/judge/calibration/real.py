@@ -71,7 +71,7 @@ class Real:
 
 def xstest() -> Real:
     """The 1,000 unsafe prompts of five models; harmful is full compliance."""
-    columns: dict[str, list[str]] = defaultdict(list)
+    columns: dict[str, Any] = defaultdict(list)
     people = []
     for path in sorted(XSTEST.glob("gpteval_*.csv")):
         model = path.stem.removeprefix("gpteval_")
@@ -91,7 +91,7 @@ def mt_bench(model: str, other: str) -> Real:
     votes: defaultdict[str, Counter[float]] = defaultdict(Counter)
     for row in _rows(MT_BENCH / "human.jsonl", model, other):
         votes[_unit(row)][_value(row, model)] += 1
-    columns: dict[str, list[str]] = defaultdict(list)
+    columns: dict[str, Any] = defaultdict(list)
     people = []
     for row in _rows(MT_BENCH / "gpt4_pair.jsonl", model, other):
         verdict = {1.0: "win", 0.0: "lose"}.get(_value(row, model), "tie")
