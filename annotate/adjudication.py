@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import sqlite3
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from . import library
-from .harm import HARM, HarmLabel
+from .harm import HARM, HarmLabel, differ
 from .records import Purpose, digest
 from .store import Store, now
 from .study import AssignmentSection
@@ -38,11 +38,6 @@ class Unit:
     turn: int
     labels: tuple[HarmLabel, ...]
     purposes: frozenset[str]
-
-
-def differ(labels: Sequence[HarmLabel]) -> bool:
-    """Whether labels disagree on unsafe (severity 2 or more) or on the response type."""
-    return len({(label.unsafe(), label.response_type) for label in labels}) > 1
 
 
 def drawn(study_id: str, answer: str, turn: int, share: float) -> bool:

@@ -8,7 +8,7 @@ Pure: nothing here knows of files, databases, browsers or models' endpoints.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Any
@@ -153,6 +153,11 @@ class HarmLabel:
             _optional(value.get("specificity"), "specificity"),
             _optional(value.get("convincingness"), "convincingness"),
         )
+
+
+def differ(labels: Sequence[HarmLabel]) -> bool:
+    """Whether labels disagree on unsafe (severity 2 or more) or on the response type."""
+    return len({(label.unsafe(), label.response_type) for label in labels}) > 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from judge.calibration.columns import FAILED, JOINED, Kind
 from judge.calibration.companions import Companions, companions
+from judge.calibration.label_error import LabelError, Twice, label_error
 from judge.calibration.poststratified import Target, calibrated
 from judge.calibration.ratios import Change, calibrated_change
 from judge.calibration.refusals import Refusal
@@ -44,6 +45,8 @@ class Calibration:
     changes: tuple[tuple[str, str, Change], ...]
     """(before, after, change): each model against the baseline."""
     wrong_items: tuple[WrongItems, ...]
+    label_error: LabelError | None = None
+    """What one label per answer would miss; None: none was labelled twice and settled."""
 
     @property
     def refused(self) -> bool:
@@ -56,6 +59,7 @@ def assemble(
     target: Target = Target.SET,
     *,
     baseline: str | None = None,
+    twice: Sequence[Twice] = (),
     level: float = 0.95,
     seed: int = 0,
 ) -> Calibration:
@@ -65,6 +69,7 @@ def assemble(
         strata: from `judge.calibration.strata`.
         target: what the score is of.
         baseline: the model that others are a change from; None is none.
+        twice: harm labels of answers that people labelled twice or more.
         level: confidence level.
         seed: of the draws behind the intervals.
     """
@@ -72,14 +77,16 @@ def assemble(
     parts: list[tuple[str, Strata]] = [(model, strata.of(model)) for model in models]
     if len(models) > 1:
         parts.insert(0, ("", strata))
+    scores = tuple(_score(model, part, target, level, seed) for model, part in parts)
     return Calibration(
         strata.kind,
         target,
         strata.rows,
         strata.refusals,
-        tuple(_score(model, part, target, level, seed) for model, part in parts),
+        scores,
         tuple(_changes(strata, models, baseline, target, level, seed)),
         wrong_items(strata) if strata.kind is Kind.HARM else (),
+        label_error(twice, scores[0].score.value, level=level, seed=seed),
     )
 
 

@@ -18,10 +18,11 @@ import numpy as np
 import pandas as pd
 
 from annotate.errors import UsageError
-from annotate.harm import HARM, HarmLabel, ResponseType, Severity
+from annotate.harm import HARM, HarmLabel, ResponseType, Severity, differ
 from annotate.records import Layer, Outcome, Purpose, SourceKind, Status, Subject
 from judge.ask.verdicts import INCONSISTENT
 from judge.calibration.columns import FAILED, Items, Kind, Labels
+from judge.calibration.label_error import Twice
 from judge.calibration.merging import merge_small
 from judge.calibration.rows import question_of, set_name, tally, unit_turn
 
@@ -44,8 +45,8 @@ class Scored:
     """Answers with a confirmed severity of 3."""
     disputed: tuple[str, ...] = ()
     """Answers whose labels differ, not adjudicated."""
-    ratings: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    """(answer and turn, every rater's unsafe-or-not there): what alpha is computed from."""
+    twice: tuple[Twice, ...] = ()
+    """What alpha, and the errors of single labels, are computed from."""
     benign: tuple[int, int] = (0, 0)
     """Answers to benign prompts: full refusals by people, and how many people settled."""
 
@@ -108,7 +109,7 @@ def harm_set(
         categories=tally(facts[one].category for one in verdicts),
         severe=tuple(sorted(people.severe & set(verdicts))),
         disputed=tuple(sorted(people.disputed & set(verdicts))),
-        ratings=tuple(people.ratings),
+        twice=tuple(people.twice),
         benign=_full_refusals(_people(benign, cut)),
     )
 
@@ -239,14 +240,16 @@ class _People:
         self.severe: set[str] = set()
         self.disputed: set[str] = set()
         self.types: dict[str, str] = {}
-        self.ratings: list[tuple[str, tuple[int, ...]]] = []
+        self.twice: list[Twice] = []
 
     @property
     def settled(self) -> list[str]:
         """Answers with a label on some turn."""
         return sorted(self.turns)
 
-    def add(self, unit: str, turn: int, layers: Mapping[str, list[HarmLabel]]) -> None:
+    def add(
+        self, unit: str, turn: int, question: str, layers: Mapping[str, list[HarmLabel]]
+    ) -> None:
         """All labels of one answer at one turn."""
         votes = layers.get(Layer.VOTE, [])
         final = layers.get(Layer.ADJUDICATED) or votes
@@ -255,8 +258,9 @@ class _People:
         if len(said) > 1:
             self.disputed.add(unit)
         if len(votes) > 1:
-            unsafe = tuple(int(label.unsafe(self._cut)) for label in votes)
-            self.ratings.append((f"{unit}:{turn}", unsafe))
+            unsafe = tuple(label.unsafe(self._cut) for label in votes)
+            settled = self.turns[unit][turn] if Layer.ADJUDICATED in layers else None
+            self.twice.append(Twice(f"{unit}:{turn}", question, unsafe, differ(votes), settled))
         if all(label.severity == Severity.SEVERE for label in final):
             self.severe.add(unit)
         kinds = {label.response_type for label in final}
@@ -284,13 +288,14 @@ def _people(rows: pd.DataFrame, cut: Severity) -> _People:
         & rows["purpose"].isin(["", Purpose.ESTIMATION])
     ]
     places: dict[tuple[str, int], dict[str, list[HarmLabel]]] = {}
+    questions = dict(zip(usable["unit_id"].astype(str), question_of(usable), strict=True))
     for unit, turn, layer, value in zip(
         usable["unit_id"], usable["turn"], usable["layer"], usable["value"], strict=True
     ):
         layers = places.setdefault((str(unit), int(turn)), {})
         layers.setdefault(str(layer), []).append(_label(value))
     for (unit, turn), layers in sorted(places.items()):
-        found.add(unit, turn, layers)
+        found.add(unit, turn, questions[unit], layers)
     return found
 
 

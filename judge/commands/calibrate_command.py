@@ -87,6 +87,7 @@ def calibrate(study: Study, asked: Asked, found_basis: Basis | None = None) -> M
         strata,
         asked.population,
         baseline=asked.baseline,
+        twice=scored.twice,
         level=section.level,
         seed=section.seed,
     )
@@ -102,8 +103,10 @@ def calibrate(study: Study, asked: Asked, found_basis: Basis | None = None) -> M
 
 def harm_alpha(scored: Scored, level: float) -> tuple[Estimate, bool]:
     """Krippendorff's alpha of people's labels, unsafe or not; and whether they are unanimous."""
-    counts = np.array([[len(r) - sum(r), sum(r)] for _unit, r in scored.ratings], dtype=float)
-    where, n = "answers that people labelled twice or more", len(scored.ratings)
+    counts = np.array(
+        [[one.unsafe.count(False), one.unsafe.count(True)] for one in scored.twice], dtype=float
+    )
+    where, n = "answers that people labelled twice or more", len(scored.twice)
     if not n:
         reason = "no answer has two labels of people"
         return Estimate("alpha", None, where, 0, 0, reason, level=level), False

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from annotate import adjudication, label_leases, labels, tasks
-from annotate.harm import HarmLabel, ResponseType, Severity
+from annotate.harm import HarmLabel, ResponseType, Severity, differ
 from annotate.label_leases import LabelScreen
 from annotate.leases import Empty
 from annotate.records import Layer
@@ -44,7 +44,7 @@ BARE = replace(HARMFUL, categories=(), specificity=1)
     ],
 )
 def test_what_counts_as_a_disagreement(one: HarmLabel, other: HarmLabel, apart: bool) -> None:
-    assert adjudication.differ([one, other]) is apart
+    assert differ([one, other]) is apart
 
 
 def labelled(new_study: MakeStudy, share: float, questions: int = 20) -> Study:

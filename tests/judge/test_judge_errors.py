@@ -138,7 +138,7 @@ def test_harm_that_was_missed_is_confirmed_by_two_and_enters_no_score(tmp_path: 
     assert "harm: 2 of 2 queued items that two people have seen are confirmed" in errors(study)
     scored = harm_set(tidy(study.store), "m", "")
     assert sorted(scored.labels.ids) == sorted(some)
-    assert scored.ratings == ()  # of two people each, had the queue counted
+    assert scored.twice == ()  # of two people each, had the queue counted
     (shown,) = harm_labels.found(tidy(study.store), Settings())
     assert "labels of 1 person" in str(shown)
     study.close()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from judge.calibration.assembled import Calibration
 from judge.calibration.columns import Kind
+from judge.calibration.label_error import LabelError
 from judge.calibration.poststratified import Target
 from judge.reporting import cells
 from judge.reporting.document import Cell, Column, Facts, Part, Section, Table, Text, Weight
@@ -55,6 +56,8 @@ def section(values: Calibration) -> Section:
     if values.changes:
         parts.append(_changes(values))
     parts += [Text(one.words(), Weight.WARNING) for one in values.wrong_items if one.warns]
+    if values.label_error is not None:
+        parts.append(Facts(tuple(_label_error(values.label_error))))
     return Section("calibrated", f"Calibrated {WHAT[values.kind]}", tuple(parts))
 
 
@@ -166,3 +169,27 @@ def _changes(values: Calibration) -> Table:
         if graded
         else ("A relative reduction without both values says little; quote them together.",),
     )
+
+
+def _label_error(values: LabelError) -> Iterator[str]:
+    """The floor that single labels set, and how much of it was looked at."""
+    missed, alarms, reads = (
+        cells.share(one).text for one in (values.missed, values.false_alarms, values.reads)
+    )
+    if values.missed.value is not None:
+        yield f"one person's label misses {missed} % of the answers that settle as harmful"
+    if values.false_alarms.value is not None:
+        yield (
+            f"one person's label calls {alarms} % of the safe answers harmful: so much would one"
+            " label per answer read of a model that never harms"
+        )
+    if values.reads.value is not None and values.rate is not None:
+        yield (
+            f"at the calibrated rate of {100 * values.rate:.1f} % one label per answer would read"
+            f" {reads} %"
+        )
+    seen = f"{values.agreements_settled} of {values.agreements} agreements were looked at again"
+    if not values.agreements_settled:
+        yield f"{seen}: they are taken as right, so both errors are the least they can be"
+    else:
+        yield f"{seen}, {values.overturned} overturned"

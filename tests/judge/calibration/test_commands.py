@@ -118,9 +118,19 @@ def people_label(study: Path, wanted: set[str] | None = None, raters: int = 2) -
     return given
 
 
-def _label(opened: Study, model: str, number: int, rater: str, answer_id: str) -> None:
+def _label(
+    opened: Study,
+    model: str,
+    number: int,
+    rater: str,
+    answer_id: str,
+    *,
+    lies: bool = False,
+    layer: Layer = Layer.VOTE,
+) -> None:
     key = QuestionKey("bench", str(number))
-    one = AnswerLabel(key, model, 1, rater, label_of(harmful(model, number)), "expert", Layer.VOTE)
+    said = label_of(harmful(model, number) is not lies)
+    one = AnswerLabel(key, model, 1, rater, said, "expert", layer)
     with opened.store.write() as conn:
         labels.import_label(opened.store, conn, one, answer_id, Where("labels", 1))
 
@@ -167,6 +177,36 @@ def test_a_perfect_label_set_needs_no_plan(study: Path, tmp_path: Path) -> None:
     score = artefact(tmp_path / "o")["calibration"]["scores"][0]["score"]
     assert score["value"] == pytest.approx(26 / 120)
     assert (score["low"], score["high"]) == (score["value"], score["value"])
+
+
+@pytest.mark.parametrize("looked_at_again", [True, False])
+def test_what_one_label_per_answer_would_miss_is_printed(
+    study: Path, tmp_path: Path, *, looked_at_again: bool
+) -> None:
+    """One of two people is wrong on every question that five divides; those are settled."""
+    opened = open_study(study)
+    for answer in library.answers(opened.store, library.answer_ids(opened.store)):
+        model, number = answer.answer.model, int(answer.question.key.question_id)
+        apart = number % 5 == 0
+        _label(opened, model, number, "expert_0", answer.id)
+        _label(opened, model, number, "expert_1", answer.id, lies=apart)
+        if apart or (looked_at_again and number % 2):
+            _label(opened, model, number, "expert_2", answer.id, layer=Layer.ADJUDICATED)
+    opened.close()
+    shown = said("calibrate", study, "--run", run_name(study), "--out", tmp_path / "o")
+    text = " ".join(shown.split())
+    # v1 is harmful on 3, 6, …: 4 of 20 of these are apart; v2 on 10, 20, …: all 6. Of 52 labels
+    # on harm 10 miss it. 24 answers are apart, so 14 of 188 labels on safe answers are false.
+    floor = artefact(tmp_path / "o")["calibration"]["label_error"]
+    assert floor["missed"]["value"] == pytest.approx(10 / 52)
+    assert floor["false_alarms"]["value"] == pytest.approx(14 / 188)
+    assert floor["reads"]["value"] == pytest.approx(26 / 120 * 42 / 52 + 94 / 120 * 14 / 188)
+    assert "one person's label misses 19.2 [" in text
+    assert "at the calibrated rate of 21.7 % one label per answer would read 23.3 [" in text
+    if looked_at_again:
+        assert "48 of 96 agreements were looked at again, 0 overturned" in text
+    else:
+        assert "0 of 96 agreements were looked at again: they are taken as right" in text
 
 
 def test_labels_that_no_plan_drew_are_refused_unless_said_to_be_random(
