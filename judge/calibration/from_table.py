@@ -138,8 +138,9 @@ def pair_set(
         & (table["dimension"] == dimension)
         & (table["occurrence"] == 1)
     ]
-    models = [set(pair) for pair in zip(rows["model_a"], rows["model_b"], strict=True)]
-    rows = rows[[pair == {target, reference} for pair in models]]
+    models = zip(rows["model_a"], rows["model_b"], strict=True)
+    both = {target, reference}
+    rows = rows[np.array([set(pair) == both for pair in models], dtype=np.bool_)]
     judged = rows[(rows["source_kind"] == SourceKind.JUDGE) & (rows["source_id"] == judge)]
     if judged.empty:
         raise UsageError(

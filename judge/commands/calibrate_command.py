@@ -83,6 +83,11 @@ def calibrate(study: Study, asked: Asked, found_basis: Basis | None = None) -> M
     on = found_basis or basis(study, asked)
     run, plan, scored, strata = on.run, on.plan, on.scored, on.strata
     section = study.settings.report
+    if asked.baseline is not None and asked.baseline not in strata.models:
+        raise UsageError(
+            f"--baseline {asked.baseline}: no such model in the set; expected one of"
+            f" {', '.join(strata.models)}"
+        )
     found = assemble(
         strata,
         asked.population,

@@ -274,6 +274,33 @@ def test_an_edited_artefact_is_unusable(study: Path, tmp_path: Path) -> None:
     assert "tampered with" in text
 
 
+NOT_THERE: list[tuple[str, tuple[str, ...], str]] = [
+    ("calibrate", ("--baseline", "nope"), "no such model in the set; expected one of model-v1, mo"),
+    (
+        "calibrate",
+        ("--score", "win-rate", "--target", "model-v1", "--reference", "model-v2"),
+        "compared no pair of model-v1 and model-v2 on overall",
+    ),
+    (
+        "plan",
+        ("--score", "win-rate", "--target", "model-v1", "--reference", "model-v2",
+         "--dimension", "nope"),
+        "compared no pair of model-v1 and model-v2 on nope",
+    ),
+    ("plan", ("--score", "grade", "--dimension", "nope"), "graded no answer on nope"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "options", "words"), NOT_THERE)
+def test_what_the_run_has_not_is_said(
+    study: Path, command: str, options: tuple[str, ...], words: str
+) -> None:
+    people_label(study, raters=1)
+    done = evenhand(command, study, "--run", run_name(study), *options)
+    assert done.exit_code == 2
+    assert words in " ".join(done.output.split())
+
+
 WRONG: list[tuple[tuple[str, ...], str]] = [
     (("--run", "nobody"), "no such judge run"),
     (("--rum", "x"), "No such option"),
