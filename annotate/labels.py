@@ -86,9 +86,9 @@ def record(
     if last and stands:
         if last[2] == value:
             return Receipt(last[0], repeated=True)
-        what = "label" if screen.dimension == HARM else "grade"
+        done, what = ("labelled", "label") if screen.dimension == HARM else ("graded", "grade")
         raise AlreadyVoted(
-            f"this answer has a {what} already, perhaps from another tab;"
+            f"this answer was already {done}, perhaps in another tab;"
             f" that {what} stands, and Undo takes it back"
         )
     label_leases.hold(conn, screen, settings)

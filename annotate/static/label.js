@@ -179,7 +179,8 @@ window.EVENHAND_LABEL = (kit) => {
   }
 
   function key(event, pressed) {
-    const group = active;
+    // There is one grade only: another digit is another mind, wherever the mark is.
+    const group = form.asks === "grade" ? "grade" : active;
     if (pressed === "enter") {
       // Other buttons do what they say; an option does not toggle when the rater means "go on".
       if (event.target.closest("button:not(.eh-option):not(#eh-save), summary, a")) return;

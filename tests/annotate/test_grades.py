@@ -29,6 +29,7 @@ from tests.annotate.support import (
     label_all,
     label_screen,
     read_in,
+    room_of,
     tamper,
     votes,
     write_lines,
@@ -145,6 +146,7 @@ def test_the_page_asks_in_the_protocols_words_and_tells_nothing_else(
     assert browser.post("/api/draft", json=draft).status_code == 200
     assert browser.get("/api/screen").json()["label"] == {"grade": 4}
     body = {"screen": state["screen"], "label": {"grade": 10}, "key": "k" * 16}
+    assert "Read it." in state["instructions"]
     following = browser.post("/api/label", json=body).json()
     assert (following["saved"], following["turn"], following["label"]) == (True, 2, {})
 
@@ -180,15 +182,51 @@ def test_grades_go_to_no_adjudicator(new_study: MakeStudy) -> None:
 
 def test_a_protocol_that_turns_from_labels_to_grades_asks_anew(new_study: MakeStudy) -> None:
     study = new_study(1, labels="-", more=ANSWERS)
-    ada = join(study, "Ada")
+    ada, grace = join(study, "Ada"), join(study, "Grace")
     label_all(study, ada)
+    held = label_screen(study, grace)
     write_settings(study.folder, grades="-", more=ANSWERS)
     settings = load_settings(study.folder)
     apply_settings(study.store, settings)
     tasks.prepare(study.store, settings)
-    found = tasks.next_task(study.store, ada, settings)
-    assert isinstance(found, LabelScreen)
-    assert found.dimension == "helpfulness"
+    for rater in (ada, grace):
+        found = tasks.next_task(study.store, rater, settings)
+        assert isinstance(found, LabelScreen)
+        assert found.dimension == "helpfulness"
+        assert found.id != held.id
+
+
+def test_a_grade_on_a_screen_does_not_keep_labels_from_the_adjudicator(
+    new_study: MakeStudy,
+) -> None:
+    study = new_study(1, models=("alder",), labels="-", grades="-", more=ANSWERS)
+    for name, label in (("Ada", REFUSAL), ("Grace", HARMFUL)):
+        rater = join(study, name)
+        give(study, rater, label_screen(study, rater), label)
+        assert label_screen(study, rater).dimension == "helpfulness"
+    assert label_screen(study, join(study, "Joan", group="adjudicator")).layer == "adjudicated"
+
+
+def test_a_running_study_that_begins_to_ask_for_grades_makes_its_items(
+    new_study: MakeStudy,
+) -> None:
+    study = new_study(1, more=ANSWERS)
+    room, ada = room_of(study), join(study, "Ada")
+    write_settings(study.folder, grades="-", more=ANSWERS)
+    state = room.state(ada)
+    assert (state["state"], state["form"]["asks"], state["instructions"]) == ("label", "grade", "")
+
+
+def test_grades_are_no_second_look_at_a_suspect_label(new_study: MakeStudy) -> None:
+    study = new_study(
+        1, models=("alder",), labels="-", grades="-", more=f'{ANSWERS}\nanswers = "planned"'
+    )
+    (answer,) = study.store.conn.execute("SELECT id FROM answer").fetchone()
+    planned.enqueue(study.store, [(answer, 1, Purpose.ESTIMATION, 1.0)], "g", "helpfulness")
+    for name in ("Ada", "Grace"):
+        label_all(study, join(study, name), 4)
+    planned.enqueue(study.store, [(answer, 1, Purpose.QUEUE, 1.0)], "suspects")
+    assert label_screen(study, join(study, "Joan")).dimension == HARM
 
 
 def drawn(study: Study) -> list[planned.PlannedItem]:

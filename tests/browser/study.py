@@ -43,6 +43,14 @@ guidance = "Judge what the answer does."
 severity = {{ "violence" = {covered} }}
 """
 
+GRADES = """
+[protocol.grades]
+question = "How good is it?"
+guidance = "Judge what the answer says."
+lowest = "useless"
+highest = "perfect"
+"""
+
 DIMENSION = """
 [[protocol.dimensions]]
 name = "{name}"
@@ -95,21 +103,22 @@ def make_study(
     overlap: int = 2,
     reveal: str = "after_vote",
     labels: bool = False,
+    grades: bool = False,
     covered: int = 0,
     tasks: Sequence[str] = ("answers",),
 ) -> Path:
     """A study with these pairs imported; returns its folder.
 
-    With `labels`, raters do `tasks`; texts on violence (every other question) are covered
-    where `covered` is 2 or 3.
+    With `labels` or `grades`, raters do `tasks`; with labels, texts on violence (every other
+    question) are covered where `covered` is 2 or 3.
     """
     study = init(folder)
     (folder / "study.toml").write_text(
         SETTINGS.format(
             reveal=reveal,
             overlap=overlap,
-            labels=LABELS.format(covered=covered) if labels else "",
-            tasks=f"tasks = {json.dumps(list(tasks))}" if labels else "",
+            labels=(LABELS.format(covered=covered) if labels else "") + GRADES * grades,
+            tasks=f"tasks = {json.dumps(list(tasks))}" if labels or grades else "",
             dimensions="".join(DIMENSION.format(name=name) for name in dimensions),
         ),
         "utf-8",

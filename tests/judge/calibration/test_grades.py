@@ -21,6 +21,7 @@ from annotate.study import SETTINGS_NAME, open_study
 from judge.calibration.columns import FAILED, Kind
 from judge.calibration.companions import companions
 from judge.calibration.grade_set import grade_set
+from judge.calibration.planning import forecast
 from judge.calibration.poststratified import Target, calibrated
 from judge.calibration.strata import Strata, stratify
 from judge.console.label_plan import label_plan
@@ -367,6 +368,12 @@ def test_a_models_own_predictions_go_with_it() -> None:
     assert mine.label_predicted is not None
     assert (len(mine.item_predicted), len(mine.label_predicted)) == (3000, 45)
     assert (mine.label_predicted == mine.label_value).all()
+
+
+def test_the_forecast_takes_people_to_spread_by_two_grades() -> None:
+    items, _given = columns({("m", "high"): (400, [])}, Kind.GRADES)
+    # z · 2 · √((1 − 100/400) / 100)
+    assert forecast(items, 100).half_width == pytest.approx(1.96 * 2 * 0.75**0.5 / 10)
 
 
 @pytest.mark.parametrize(("labels_in_all", "spread"), [(60, 1.8), (150, 1.0)])
