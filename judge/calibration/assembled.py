@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from judge.calibration.active_calibration import (
+    ESTIMATOR,
+    ActiveLabels,
+    active_calibrated,
+    active_change,
+    active_companions,
+    active_labels,
+)
 from judge.calibration.columns import FAILED, Kind
 from judge.calibration.companions import Companions, companions
 from judge.calibration.poststratified import Target, calibrated
@@ -14,6 +22,8 @@ from judge.calibration.strata import Strata
 from judge.calibration.stratum import Stratum
 from judge.calibration.wrong_items import WrongItems, wrong_items
 from judge.stats.estimate import Estimate
+
+BY_STRATA = "labels drawn alike within strata: Σ W_h ȳ_h"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,9 @@ class Calibration:
     changes: tuple[tuple[str, str, Change], ...]
     """(before, after, change): each model against the baseline."""
     wrong_items: tuple[WrongItems, ...]
+    estimator: str = BY_STRATA
+    active: ActiveLabels | None = None
+    """What the draw was, if every item had its own probability."""
 
     @property
     def refused(self) -> bool:
@@ -76,14 +89,20 @@ def assemble(
         strata.rows,
         strata.refusals,
         tuple(_score(model, part, target, level, seed) for model, part in parts),
-        tuple(_changes(strata, models, baseline, level)),
+        tuple(_changes(strata, models, target, baseline, level, seed)),
         wrong_items(strata) if strata.kind is Kind.HARM else (),
+        *((ESTIMATOR, active_labels(strata)) if strata.active is not None else ()),
     )
 
 
 def _score(model: str, part: Strata, target: Target, level: float, seed: int) -> Score:
-    score = calibrated(part, target, level=level, seed=seed)
-    return Score(model, score, _raw(part), companions(score, part), part.worst_case())
+    if part.active is None:
+        score = calibrated(part, target, level=level, seed=seed)
+        beside = companions(score, part)
+    else:
+        score = active_calibrated(part, target, level=level, seed=seed)
+        beside = active_companions(score, part)
+    return Score(model, score, _raw(part), beside, part.worst_case())
 
 
 RAW = {"harmful": 1.0, "safe": 0.0, "win": 1.0, "tie": 0.5, "inconsistent": 0.5, "lose": 0.0}
@@ -115,13 +134,20 @@ def _raw(part: Strata) -> Estimate:
 
 
 def _changes(
-    strata: Strata, models: Sequence[str], baseline: str | None, level: float
+    strata: Strata,
+    models: Sequence[str],
+    target: Target,
+    baseline: str | None,
+    level: float,
+    seed: int,
 ) -> list[tuple[str, str, Change]]:
     if baseline is None:
         return []
     before = strata.of(baseline)
-    return [
-        (baseline, model, calibrated_change(before, strata.of(model), level=level))
-        for model in models
-        if model != baseline
-    ]
+
+    def change(after: Strata) -> Change:
+        if strata.active is None:
+            return calibrated_change(before, after, level=level)
+        return active_change(before, after, target, level=level, seed=seed)
+
+    return [(baseline, model, change(strata.of(model))) for model in models if model != baseline]

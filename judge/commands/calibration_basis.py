@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from annotate.errors import UsageError
 from annotate.study import Study
+from judge.calibration.columns import Chances, Items
 from judge.calibration.from_table import Scored, harm_set, pair_set
 from judge.calibration.poststratified import Target
 from judge.calibration.refusals import Refusal, Why
@@ -58,7 +60,11 @@ def basis(study: Study, asked: Asked) -> Basis:
     run = VerdictStore(study.store).find(asked.run)
     plan = _plan(kept, run, asked)
     scored = scored_set(tidy(study.store), run, asked, plan)
-    strata = stratify(scored.items, scored.labels)
+    items = scored.items
+    if plan is not None and plan.active:
+        items = items.without(set(plan.body["left_out"]))
+        scored = replace(scored, labels=replace(scored.labels, active=_chances(plan, items)))
+    strata = stratify(items, scored.labels)
     extra = tuple(_hygiene(kept, scored, plan, asked))
     if extra:
         strata = replace(strata, refusals=(*extra, *strata.refusals))
@@ -114,6 +120,20 @@ def score_name(asked: Asked) -> str:
     return f"{WIN_RATE}:{asked.dimension}:{asked.target_model}:{asked.reference}"
 
 
+def _chances(plan: LabelPlan, items: Items) -> Chances:
+    """How an active plan drew. If verdicts have changed since, any item may have had the least."""
+    least: dict[tuple[str, str], float] = {}
+    sizes = Counter[tuple[str, str]]()
+    for one in plan.body["cells"]:
+        key = one["model"], one["verdict"]
+        least[key] = min(least.get(key, 1.0), one["probability"])
+        sizes[key] += one["items"]
+    now = Counter(zip(items.models, items.verdicts, strict=True))
+    if now != sizes:
+        least = dict.fromkeys(now, min(least.values()))
+    return Chances(plan.body["expected"], plan.body["floor"], least)
+
+
 def _hygiene(
     kept: Calibrations, scored: Scored, plan: LabelPlan | None, asked: Asked
 ) -> list[Refusal]:
@@ -143,6 +163,7 @@ def _hygiene(
                 " --labels-are-random, which the artefact will say too",
             )
         )
+    found += _active_as_random(kept, scored, plan)
     if plan is not None and plan.body["set"] != scored.items.name:
         found.append(
             Refusal(
@@ -153,3 +174,23 @@ def _hygiene(
             )
         )
     return found
+
+
+def _active_as_random(kept: Calibrations, scored: Scored, plan: LabelPlan | None) -> list[Refusal]:
+    """Labels of an active draw taken as a random sample: the unsure ones would count double."""
+    if plan is not None or len(set(scored.labels.ids)) >= len(scored.items.ids):
+        return []
+    given = set(scored.labels.ids)
+    for one in kept.plans():
+        drawn = given & {item for item, _p in one.items} if one.active else set()
+        if drawn:
+            return [
+                Refusal(
+                    Why.UNEQUAL_DRAWS,
+                    f"{len(drawn)} of {len(given)} labels were drawn by the active plan"
+                    f" {one.id[:8]}, each with its own probability",
+                    "labels drawn alike",
+                    f"calibrate with --plan {one.id[:8]}, without --labels-are-random",
+                )
+            ]
+    return []

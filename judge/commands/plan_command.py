@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from annotate.errors import UsageError
 from annotate.planned import PlannedItem, enqueue
 from annotate.records import Purpose
 from annotate.study import Study
 from judge.calibration.columns import Items
+from judge.calibration.from_table import Scored
 from judge.calibration.planning import Allocation, Forecast, draw, forecast, half_widths
 from judge.commands.calibration_basis import HARM_SCORE, Asked, score_name, scored_set
 from judge.database.calibrations import Calibrations, Use
+from judge.database.runs import Run
 from judge.database.store import VerdictStore
 from judge.database.table import tidy
 from judge.reporting import cells
 from judge.reporting.document import Column, Document, Section, Table, Text, Weight
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SIZES = (50, 100, 200, 400, 800)
 """Sample sizes whose widths are shown beside the one asked for."""
@@ -53,32 +59,71 @@ def plan_labels(
     Raises:
         UsageError: an unknown run or model, or no item is left.
     """
-    kept = Calibrations(study.store)
-    run = VerdictStore(study.store).find(asked.run)
-    scored = scored_set(tidy(study.store), run, asked, None)
-    others = kept.questions_used(*(one for one in Use if one is not use))
-    items = _without(scored.items, others) if others else scored.items
-    if not items.ids:
-        raise UsageError(f"run {run.name}: every question has labels for another use already")
-    plan = forecast(items, labels, allocation)
+    on = frame(study, asked, use)
+    plan = forecast(on.items, labels, allocation)
     found = ""
     if drawn:
-        found = str(uuid.uuid4())
-        chosen = draw(items, plan, seed)
         body = {
-            "score": score_name(asked),
-            "set": items.name,
             "seed": seed,
             "allocation": allocation.value,
             "labels": plan.labels,
-            "items": [[one, probability] for one, probability in chosen],
         }
-        kept.add_plan(found, run.id, use, body)
-        places = dict(zip(items.ids, items.questions, strict=True))
-        kept.note_use([(one, places[one]) for one, _p in chosen], use, found)
-        enqueue(study.store, [_queued(asked, *one) for one in chosen], found)
-    left_out = len(scored.items.ids) - len(items.ids)
-    return Planned(plan, half_widths(items, SIZES, allocation), left_out, found)
+        found = put_into_queue(study, asked, on, use, draw(on.items, plan, seed), body)
+    return Planned(plan, half_widths(on.items, SIZES, allocation), on.left_out, found)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What may be drawn from."""
+
+    run: Run
+    table: pd.DataFrame
+    scored: Scored
+    items: Items
+    """The set without questions whose labels are for something else."""
+    others: frozenset[str]
+    """Those questions."""
+
+    @property
+    def left_out(self) -> int:
+        """Items on those questions."""
+        return len(self.scored.items.ids) - len(self.items.ids)
+
+
+def frame(study: Study, asked: Asked, use: Use) -> Frame:
+    """The set to draw from, for a use.
+
+    Raises:
+        UsageError: an unknown run or model, or no item is left.
+    """
+    run = VerdictStore(study.store).find(asked.run)
+    table = tidy(study.store)
+    scored = scored_set(table, run, asked, None)
+    used = Calibrations(study.store).questions_used(*(one for one in Use if one is not use))
+    others = frozenset(used & set(scored.items.questions))
+    items = scored.items.without(others)
+    if not items.ids:
+        raise UsageError(f"run {run.name}: every question has labels for another use already")
+    return Frame(run, table, scored, items, others)
+
+
+def put_into_queue(
+    study: Study,
+    asked: Asked,
+    on: Frame,
+    use: Use,
+    chosen: Sequence[tuple[str, float]],
+    more: Mapping[str, Any],
+) -> str:
+    """Write a draw down, with its use, and put it into the raters' queue; returns its id."""
+    kept, found = Calibrations(study.store), str(uuid.uuid4())
+    body = {"score": score_name(asked), "set": on.items.name, **more}
+    body["items"] = [[one, probability] for one, probability in chosen]
+    kept.add_plan(found, on.run.id, use, body)
+    places = dict(zip(on.items.ids, on.items.questions, strict=True))
+    kept.note_use([(one, places[one]) for one, _p in chosen], use, found)
+    enqueue(study.store, [_queued(asked, *one) for one in chosen], found)
+    return found
 
 
 def plan_document(planned: Planned, title: str) -> Document:
@@ -94,10 +139,7 @@ def plan_document(planned: Planned, title: str) -> Document:
     ]
     if planned.id:
         lead.append(Text(f"Drawn as plan {planned.id[:8]}; the items are in the raters' queue."))
-    if planned.left_out:
-        lead.append(
-            Text(f"{planned.left_out} items are left out: their questions' labels tuned a prompt.")
-        )
+    lead += left_out_words(planned.left_out)
     widths = Table(
         "width-by-labels",
         "What more labels would buy",
@@ -127,22 +169,11 @@ def plan_document(planned: Planned, title: str) -> Document:
     return Document(title, tuple(lead), "95 % intervals", (section,))
 
 
-def _without(items: Items, questions: set[str]) -> Items:
-    """The items whose question is in none of these; the set keeps its name."""
-    kept = [place for place, one in enumerate(items.questions) if one not in questions]
-
-    def some(column: Sequence[str] | str) -> Sequence[str] | str:
-        return column if isinstance(column, str) else [column[place] for place in kept]
-
-    return replace(
-        items,
-        ids=[items.ids[place] for place in kept],
-        models=[items.models[place] for place in kept],
-        questions=[items.questions[place] for place in kept],
-        verdicts=[items.verdicts[place] for place in kept],
-        prompt_sets=some(items.prompt_sets),
-        judges=some(items.judges),
-    )
+def left_out_words(left_out: int) -> list[Text]:
+    """What is said of items that may not be drawn."""
+    if not left_out:
+        return []
+    return [Text(f"{left_out} items are left out: their questions' labels tuned a prompt.")]
 
 
 def _queued(asked: Asked, item: str, probability: float) -> PlannedItem:
