@@ -12,6 +12,7 @@ import pytest
 from annotate import library, planned
 from annotate.records import Purpose
 from annotate.study import open_study
+from judge.calibration import active_plan
 from judge.console.label_plan import label_plan
 from judge.database.calibrations import Calibrations, LabelPlan
 from tests.annotate.support import join, label_all
@@ -205,7 +206,21 @@ def test_non_response_that_hides_harm_is_refused_with_its_worst_cases(
     assert high > 26 / 120 - 0.1
 
 
-def test_too_few_labels_are_refused_and_a_poor_draw_is_not_made(
+def test_a_poor_draw_is_not_made(
+    study: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for least in active_plan.ON_AVERAGE:
+        monkeypatch.setitem(active_plan.ON_AVERAGE, least, 6)
+    run = ("plan", study, "--run", run_name(study), "--labels", 25, *ACTIVE, "--draw")
+    text = said(*run, code=2)
+    assert re.search(r"--seed 7: drew \d+ .*; take another seed, or more --labels", text)
+    opened = open_study(study)
+    assert Calibrations(opened.store).plans() == []
+    opened.close()
+
+
+def test_too_few_labels_are_refused(
     study: Path,  # noqa: F811
     tmp_path: Path,
 ) -> None:
@@ -223,17 +238,16 @@ def test_earlier_labels_of_another_use_are_what_it_goes_by(
     tuned = drawn(study)
     people_label(study)
     text = plan(study, "--draw", labels=58)
-    assert "Chosen by" in text
-    assert "earlier labels of this judge's verdicts, given for another use" in text
     assert not drawn(study) & tuned
     one = kept(study)
-    assert sum(cell["earlier_labels"] for cell in one.body["cells"]) >= 50
-    assert one.body["left_out"]
+    known = sum(cell["earlier_labels"] for cell in one.body["cells"])
     calibrated(study, tmp_path / "o")
     made = artefact(tmp_path / "o")
     sizes = sum(row["size"] for row in made["calibration"]["strata"])
     assert sizes == 120 - made["set"]["left_out"]
-    assert made["set"]["left_out"] >= 50
+    # Everybody's label is there; only those on questions with another use are gone by.
+    assert known == made["set"]["left_out"] >= 50
+    assert f"Chosen by {known} earlier labels of this judge's verdicts, given for another" in text
 
 
 def test_verdicts_that_changed_since_the_draw_keep_their_probabilities(

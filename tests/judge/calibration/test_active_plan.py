@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from judge.calibration.active import cross_fitted
 from judge.calibration.active_calibration import (
     active_calibrated,
     active_change,
@@ -18,7 +19,7 @@ from judge.calibration.active_calibration import (
 )
 from judge.calibration.active_plan import ActiveForecast, draw_active, forecast_active
 from judge.calibration.assembled import assemble
-from judge.calibration.columns import Chances, Items, Kind, Labels
+from judge.calibration.columns import Items, Kind, Labels
 from judge.calibration.companions import companions
 from judge.calibration.contrasts import difference
 from judge.calibration.posterior import score_draws
@@ -28,8 +29,10 @@ from judge.calibration.refusals import Why
 from judge.calibration.stopping import may_stop
 from judge.calibration.strata import Strata, stratify
 from judge.calibration.uncertainty import Earlier, cells
+from judge.calibration.wrong_items import wrong_items
 from judge.stats.coefficients import FloatArray
-from tests.judge.calibration import worlds
+from tests.judge.calibration import active_draws, worlds
+from tests.judge.calibration.active_draws import actively, chances
 
 NAN = math.nan
 
@@ -51,10 +54,6 @@ TOLD, PLACE = cells(SET, UNSURE)
 PLAN = forecast_active(SET, TOLD, 200)
 
 
-def chances(plan: ActiveForecast) -> Chances:
-    return Chances(plan.labels, plan.floor, plan.least_by_class())
-
-
 def truth(seed: int = 0) -> FloatArray:
     """Harm as it is assumed: half of what is called so or failed, a quarter of what is unsure."""
     rng = np.random.default_rng(seed)
@@ -65,12 +64,7 @@ def truth(seed: int = 0) -> FloatArray:
 
 def labelled(plan: ActiveForecast, seed: int, values: FloatArray) -> Strata:
     """The plan's own draw, every item of it labelled."""
-    drawn = draw_active(SET, PLACE, plan, seed)
-    place = {one: at for at, one in enumerate(SET.ids)}
-    ids, probabilities = zip(*drawn, strict=True)
-    said = [values[place[one]] for one in ids]
-    labels = Labels("set", ids, said, probabilities=probabilities, active=chances(plan))
-    return stratify(SET, labels)
+    return active_draws.labelled(SET, PLACE, plan, seed, values)
 
 
 def test_every_item_has_a_probability_of_its_own_and_none_less_than_a_tenth_of_an_even_one() -> (
@@ -243,25 +237,39 @@ def test_non_response_is_refused_and_a_little_is_taken_to_be_like_the_rest() -> 
     low, high = hidden.worst_case()
     assert low == 0
     assert high == pytest.approx(sum(w * m for w, m in zip(whole.shares, whole.means, strict=True)))
-    some = set([one for one in drawn if one.startswith("b-safe")][:2])
+    some = set([one for one in drawn if one.startswith("a-safe")][:2])
     little = with_missing(values, some)
     assert not little.refusals
     made = active_calibrated(little)
     assert made.excluded == {"drawn, not labelled": 2}
     assert made.value == pytest.approx(active_calibrated(whole).value, abs=0.01)
-    assert made.method != active_calibrated(whole).method
+    assert made.low != active_calibrated(whole).low
+    passed = next(row for row in little.rows if row.name == "a · safe")
+    (wrong,) = (one for one in wrong_items(little) if one.model == "a")
+    assert wrong.missed == pytest.approx(700 / 760 * passed.total / (passed.weight or 0))
+    assert passed.weight != pytest.approx(passed.labelled)
 
 
-def test_a_little_non_response_at_random_does_not_bias() -> None:
-    """One of twelve draws of a stratum is never labelled, whatever it is."""
-    values, found = truth(), []
-    rng = np.random.default_rng(2)
-    for seed in range(400):
-        whole = labelled(PLAN, seed, np.where(rng.random(1_300) < 0.05, NAN, values))
-        made = active_calibrated(replace(whole, refusals=()))
-        found.append(made.value or 0.0)
-    error = float(np.std(found)) / math.sqrt(400)
-    assert abs(float(np.mean(found)) - values.mean()) < 3 * error
+def test_the_score_is_that_of_its_formula_item_by_item() -> None:
+    drawn = draw_active(SET, PLACE, PLAN, 5)
+    missing = set([one for one, _p in drawn if one.startswith("a-safe")][:3])
+    strata, values = with_missing(truth(), missing), truth()
+    at = {one: number for number, one in enumerate(SET.ids)}
+    mass, given = np.zeros(len(strata.rows)), np.zeros(len(strata.rows))
+    for one, p in drawn:
+        mass[strata.item_stratum[at[one]]] += 1 / p
+        given[strata.item_stratum[at[one]]] += (one not in missing) / p
+    chance, labels = np.full(1_300, 0.5), np.full(1_300, NAN)
+    for one, p in drawn:
+        if one not in missing:
+            chance[at[one]] = p * (given / mass)[strata.item_stratum[at[one]]]
+            labels[at[one]] = values[at[one]]
+    f = cross_fitted(strata.item_stratum, labels, chance, strata.item_question, seed=3)
+    total = f.sum()
+    for one, _p in drawn:
+        if one not in missing:
+            total += (values[at[one]] - f[at[one]]) / chance[at[one]]
+    assert active_calibrated(strata, seed=3).value == pytest.approx(total / 1_300, abs=1e-12)
 
 
 def test_too_few_labels_are_refused() -> None:
@@ -332,23 +340,10 @@ def test_a_population_of_prompts_is_covered_where_items_of_a_question_go_togethe
     for seed in range(200):
         rng = np.random.default_rng([9, seed])
         drawn = worlds.world(rng, 1_000, 0.1, per_question=10, correlation=0.3)
-        verdicts = np.where(drawn.judged, "harmful", "safe").tolist()
-        ids = [str(n) for n in range(1_000)]
-        questions = [str(q) for q in drawn.question]
-        made_of = Items(Kind.HARM, "set", ids, ["m"] * 1_000, questions, verdicts)
-        told, place = cells(made_of, set())
-        plan = forecast_active(made_of, told, 150)
-        picked = draw_active(made_of, place, plan, seed)
-        said = [float(drawn.harmful[int(one)]) for one, _p in picked]
-        labels = Labels(
-            "set",
-            [one for one, _p in picked],
-            said,
-            probabilities=[p for _one, p in picked],
-            active=chances(plan),
-        )
+        made_of = worlds.items_of(drawn)
+        found = actively(made_of, drawn.harmful.astype(float), 150, seed)
         for target in holds:
-            made = active_calibrated(stratify(made_of, labels), target)
+            made = active_calibrated(found, target)
             holds[target] += (made.low or 0) <= 0.1 <= (made.high or 0)
     assert holds[Target.PROMPTS] / 200 >= 0.9
     assert holds[Target.SET] < holds[Target.PROMPTS]
