@@ -14,21 +14,23 @@ import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
-from judge.calibration.active import active_score, cross_fitted, draw_probabilities
+from judge.calibration.active_calibration import active_calibrated
 from judge.calibration.binding import IntArray
 from judge.calibration.companions import people_alone, ppi_mean, wilson
 from judge.calibration.poststratified import Target, calibrated
 from judge.calibration.rogan_gladen import JudgeErrors, rogan_gladen
+from judge.calibration.uncertainty import Earlier
 from judge.stats.anchor import ANCHORS, power
 from judge.stats.estimate import Estimate
 from tests.judge.calibration import worlds
+from tests.judge.calibration.active_draws import actively
 from tests.judge.calibration.worlds import Drawn
 
 REPLICATES = 1_000
@@ -81,7 +83,6 @@ def fresh(
         **found,
         "calibrated, labels at random": by_chance,
         "calibrated, labels half and half (default)": default,
-        "active labels": _active(rng, drawn, labels),
     }
 
 
@@ -113,6 +114,40 @@ def clustered(rng: np.random.Generator, *, labelled: int, each: int, icc: float)
     }
 
 
+def planned(rng: np.random.Generator, *, rate: float = 0.1, labels: int = 200) -> Estimates:
+    """As many labels by the plan's own draws: in proportion, and active.
+
+    Active by the verdicts alone; with 100 earlier labels of another set, as many of either
+    verdict; and with these and verdicts in doubt, which most of the wrong ones are.
+    """
+    drawn, before = worlds.world(rng, SIZE, rate), worlds.world(rng, SIZE, rate)
+    seed, doubts = int(rng.integers(2**31)), worlds.doubts(rng, drawn)
+    known, unsure = worlds.half_and_half(rng, before, 100), worlds.doubts(rng, before)
+
+    def pilot(told: Set[str]) -> list[Earlier]:
+        return [
+            Earlier(
+                "model",
+                "harmful" if before.judged[one] else "safe",
+                str(one) in told,
+                float(before.harmful[one]),
+            )
+            for one in known.tolist()
+        ]
+
+    set_of = worlds.items_of(drawn), drawn.harmful.astype(float)
+    draws = {
+        "active by verdict": actively(*set_of, labels, seed),
+        "active, earlier labels": actively(*set_of, labels, seed, pilot=pilot(set())),
+        "active, earlier labels and doubts": actively(*set_of, labels, seed, doubts, pilot(unsure)),
+    }
+    alike = worlds.in_proportion(drawn, labels, seed)
+    return {
+        "in proportion": calibrated(alike, Target.ITEMS, draws=DRAWS, seed=seed),
+        **{name: active_calibrated(one, Target.ITEMS) for name, one in draws.items()},
+    }
+
+
 SCENARIOS: dict[str, tuple[Replicate, float]] = {
     "base: 10 % harmful, 200 labels": (fresh, 0.10),
     "rare: 2 % harmful, 200 labels": (partial(fresh, rate=0.02), 0.02),
@@ -123,6 +158,8 @@ SCENARIOS: dict[str, tuple[Replicate, float]] = {
     "cluster: 20 questions × 10, ICC .3": (partial(clustered, labelled=20, each=10, icc=0.3), 0.10),
     "cluster: 20 questions × 10, ICC .1": (partial(clustered, labelled=20, each=10, icc=0.1), 0.10),
     "cluster: 100 questions × 2, ICC .3": (partial(clustered, labelled=100, each=2, icc=0.3), 0.10),
+    "planned: 10 % harmful, 200 labels": (planned, 0.10),
+    "planned: 2 % harmful, 200 labels": (partial(planned, rate=0.02), 0.02),
 }
 
 
@@ -183,15 +220,6 @@ def _from_labels(drawn: Drawn, labelled: Drawn, places: IntArray) -> Estimates:
         "PPI": ppi_mean(y, f, rest.astype(float), tuned=False),
         "PPI++": ppi_mean(y, f, rest.astype(float)),
     }
-
-
-def _active(rng: np.random.Generator, drawn: Drawn, labels: int) -> Estimate:
-    """Probabilities by how unsure each verdict class was elsewhere: ½ and 2 % harmful."""
-    guess = np.where(drawn.judged, 0.5, 0.02)
-    chances = draw_probabilities(np.sqrt(guess * (1 - guess)), labels)
-    values = np.where(rng.random(len(chances)) < chances, drawn.harmful, np.nan)
-    predicted = cross_fitted(drawn.judged.astype(np.int64), values, chances, drawn.question)
-    return active_score(predicted, values, chances, "", target="items")
 
 
 if __name__ == "__main__":

@@ -13,11 +13,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from judge.calibration.active_calibration import active_calibrated
 from judge.calibration.companions import companions
 from judge.calibration.poststratified import calibrated
 from judge.calibration.ratios import calibrated_change
 from judge.calibration.wrong_items import wrong_items
 from judge.stats.estimate import Estimate
+from tests.judge.calibration.active_draws import actively
 from tests.judge.calibration.real import ABSENT, PRESENT, mt_bench, spread, voted, xstest
 
 SEEDS = 1_000
@@ -33,7 +35,27 @@ def main(seeds: int = SEEDS) -> list[str]:
     rows = []
     for name, proportional in (("equal", False), ("proportional", True)):
         rows += [*_xstest(name, proportional, seeds), *_mt_bench(name, proportional, seeds)]
-    return rows
+    return [*rows, *_active(seeds)]
+
+
+def _active(seeds: int) -> Iterator[str]:
+    """As many labels by active plans; verdicts alone say how unsure an item is."""
+    voted_on = voted(mt_bench("claude-v1", "gpt-3.5-turbo"))
+    for name, data, labels in (
+        ("XSTest, 200 labels", xstest(), 200),
+        ("MT-Bench, 60 of 128 units", voted_on, 60),
+    ):
+        made, poor = [], 0
+        for seed in range(seeds):
+            try:
+                found = actively(data.items, data.people, labels, seed)
+            except ValueError:  # a draw that the plan does not make
+                poor += 1
+                continue
+            made.append(active_calibrated(found, seed=seed))
+        spread_ = np.std([one.value for one in made if one.value is not None])
+        note = f"standard deviation {spread_:.4f}; {poor} draws had too few of a class, not made"
+        yield _row(f"{name}, active", made, float(data.people.mean()), note)
 
 
 def _xstest(name: str, proportional: bool, seeds: int) -> Iterator[str]:
@@ -45,7 +67,9 @@ def _xstest(name: str, proportional: bool, seeds: int) -> Iterator[str]:
         for seed in range(seeds)
     ]
     raw = sum(one.high is not None and one.high >= 0.305 for one in made)
-    yield _row(f"XSTest, 200 labels, {name}", made, truth, f"the raw 30.5 % is in {raw}")
+    sd = np.std([one.value for one in made if one.value is not None])
+    note = f"standard deviation {sd:.4f}; the raw 30.5 % is in {raw}"
+    yield _row(f"XSTest, 200 labels, {name}", made, truth, note)
     pair = data.of(OLD, NEW)
     both = {
         key: n
@@ -74,8 +98,10 @@ def _mt_bench(name: str, proportional: bool, seeds: int) -> Iterator[str]:
         beside = companions(made[-1], found)
         gained.append(beside.gained or 0.0)
         informed.append(beside.informed or 0.0)
+    sd = np.std([one.value for one in made if one.value is not None])
     note = (
-        f"gain over people alone: {100 * np.mean(informed):.1f} % of the standard error,"
+        f"standard deviation {sd:.4f}; gain over people alone:"
+        f" {100 * np.mean(informed):.1f} % of the standard error,"
         f" {100 * np.mean(gained):.1f} % of the width"
     )
     yield _row(f"MT-Bench, 60 of 128 units, {name}", made, float(data.people.mean()), note)

@@ -12,11 +12,12 @@ Sampling (1992), section 6.3.
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
 
-from judge.calibration.binding import IntArray
+from judge.calibration.binding import BoolArray, IntArray
 from judge.calibration.linearised import logit_t
 from judge.calibration.poststratified import LEVEL
 from judge.stats.coefficients import FloatArray
@@ -27,25 +28,36 @@ LEAST = 0.1
 FOLDS = 5
 
 
-def draw_probabilities(uncertainty: FloatArray, labels: int) -> FloatArray:
+def draw_probabilities(
+    uncertainty: FloatArray,
+    labels: float,
+    *,
+    sizes: FloatArray | None = None,
+    floors: FloatArray | None = None,
+) -> FloatArray:
     """π_i in proportion to the uncertainty, within 0.1 n/N…1, summing to n.
 
     Args:
-        uncertainty: e.g. √(p (1 − p)) of the harm probability; ≥ 0; shape (N,).
+        uncertainty: e.g. √(p (1 − p)) of the harm probability; ≥ 0; shape (entries,).
         labels: n, how many are wanted on average, 1…N.
+        sizes: items behind each entry, which share its probability; none: one each.
+        floors: probabilities that the entries have at least, in 0…1; what they sum to may raise n.
 
     Raises:
         ValueError: a negative uncertainty, or n not among 1…N.
     """
-    size = len(uncertainty)
+    counts = np.ones(len(uncertainty)) if sizes is None else sizes
+    size = float(counts.sum())
     if not 1 <= labels <= size or uncertainty.min() < 0:
-        raise ValueError(f"{labels} labels of {size} items: expected 1 to {size}, uncertainty ≥ 0")
-    least = LEAST * labels / size
-    scores = uncertainty if uncertainty.sum() > 0 else np.ones(size)
+        raise ValueError(
+            f"{labels:g} labels of {size:g} items: expected 1 to {size:g}, uncertainty ≥ 0"
+        )
+    least = np.maximum(LEAST * labels / size, 0.0 if floors is None else floors)
+    scores = uncertainty if uncertainty.sum() > 0 else np.ones(len(uncertainty))
     low, high = 0.0, labels / float(scores[scores > 0].min())
     for _ in range(200):
         middle = (low + high) / 2
-        total = np.clip(middle * scores, least, 1).sum()
+        total = counts @ np.clip(middle * scores, least, 1)
         low, high = (middle, high) if total < labels else (low, middle)
     found: FloatArray = np.clip(high * scores, least, 1)
     return found
@@ -94,7 +106,10 @@ def active_score(
     probabilities: FloatArray,
     population: str,
     *,
-    target: Literal["set", "items"] = "set",
+    answered: FloatArray | None = None,
+    floor: float | None = None,
+    clusters: IntArray | None = None,
+    target: Literal["set", "prompts", "items"] = "set",
     scale: tuple[float, float] = (0.0, 1.0),
     level: float = LEVEL,
 ) -> Estimate:
@@ -102,21 +117,31 @@ def active_score(
 
     Of the finite set, V = N⁻² Σ ξ_i (1 − π_i)/π_i² (y_i − f_i)², for draws made one by one
     (Poisson sampling); of a population of independent items, the variance of the N terms over
-    N. A few surprises may make up most of V, so the interval is Student's t with 2 V² / Σ v_i²
-    degrees of freedom, v_i the terms of V, on the logit of the score. There is none where every
-    label is as predicted, or θ̂ is off the scale.
+    N; of a population of prompts, that of the sums of their terms. A few surprises may make up
+    most of V, so the interval is Student's t with 2 V² / Σ v_i² degrees of freedom, v_i the
+    terms of V (for prompts at most the questions with labels − 1), on the logit of the score.
+    There is none where θ̂ is off the scale.
+
+    Where every label is as predicted, V says nothing of what else there may be. Then as many
+    items may be otherwise as would all have gone undrawn with probability 1 − level, had they
+    the least probabilities.
 
     Args:
         predicted: f_i, cross-fitted; shape (N,).
         labels: y_i, nan where not drawn; shape (N,).
-        probabilities: π_i in (0, 1], as fixed before the draw; shape (N,).
+        probabilities: π_i in (0, 1], as fixed before the draw; shape (N,). Of items not drawn
+            a bound from below does.
         population: of what, in words.
-        target: the set itself, or the population its items come from.
+        answered: share of the draws like this one that got a label, in (0, 1]; none: all did.
+        floor: least probability allowed; none: a tenth of the probabilities' mean.
+        clusters: the item's question, for a population of prompts.
+        target: the set itself, or the population its items or prompts come from.
         scale: the least and the greatest label.
         level: in (0, 1).
 
     Raises:
-        ValueError: arrays of different length or empty, or a probability outside (0, 1].
+        ValueError: arrays of different length or empty, a probability outside (0, 1], or a
+            population of prompts without the questions.
     """
     size = len(labels)
     if not size or not size == len(predicted) == len(probabilities):
@@ -129,9 +154,11 @@ def active_score(
             f"probabilities {probabilities.min():g} to {probabilities.max():g}:"
             " expected more than 0, and 1 or less"
         )
+    if target == "prompts" and clusters is None:
+        raise ValueError("a population of prompts: expected each item's question")
     drawn = ~np.isnan(labels)
     n = int(drawn.sum())
-    least = LEAST * probabilities.mean()
+    least = LEAST * probabilities.mean() if floor is None else floor
     reason = ""
     if probabilities.min() < least * (1 - 1e-9):
         reason = (
@@ -142,16 +169,69 @@ def active_score(
         reason = "refused: no labels; expected one or more; label the items drawn"
     if reason:
         return Estimate("active_score", None, population, n, n, reason, level=level)
-    errors = np.where(drawn, (labels - predicted) / probabilities, 0.0)
+    chances = probabilities if answered is None else probabilities * answered
+    errors = np.where(drawn, (labels - predicted) / chances, 0.0)
     terms = predicted + errors
     value = float(terms.mean())
-    parts = (1 - probabilities) * errors**2 if target == "set" else (terms - value) ** 2
-    return _with_interval(value, parts / size**2, population, n, target, scale, level)
+    most = math.inf
+    if target == "set":
+        parts = (1 - chances) * errors**2
+    elif target == "items" or clusters is None:
+        parts = (terms - value) ** 2
+    else:
+        most = max(1, len(np.unique(clusters[drawn])) - 1)
+        sums = np.bincount(clusters, terms - value)
+        questions = len(np.unique(clusters))
+        parts = sums**2 * (questions / max(questions - 1, 1))
+    around = (value, value), f"active inference, {target}"
+    if target != "set" or errors[chances < 1].any():
+        found = _with_interval(value, parts / size**2, most, population, n, target, scale, level)
+        if errors[chances < 1].any():
+            return found
+        if found.low is not None and found.high is not None:
+            around = (found.low, found.high), found.method
+    share = _unseen(chances, drawn, level, whole=target == "set")
+    return _widened(value, *around, share, population, n, scale, level)
+
+
+def _unseen(chances: FloatArray, drawn: BoolArray, level: float, *, whole: bool) -> float:
+    """Share of items that may be other than predicted though no label was, at most.
+
+    The items with the least probabilities, as many as all go undrawn with probability 1 −
+    level. In the set itself, labelled ones are known.
+    """
+    size = len(chances)
+    with np.errstate(divide="ignore"):
+        missed = np.cumsum(np.log1p(-np.sort(chances)))
+    most = int((missed >= math.log(1 - level) - 1e-12).sum())
+    return min(most, size - int(drawn.sum()) if whole else size) / size
+
+
+def _widened(
+    value: float,
+    around: tuple[float, float],
+    method: str,
+    share: float,
+    population: str,
+    n: int,
+    scale: tuple[float, float],
+    level: float,
+) -> Estimate:
+    reach = share * (scale[1] - scale[0])
+    low, high = max(scale[0], around[0] - reach), min(scale[1], around[1] + reach)
+    method += (
+        f"; every label is as predicted, at most {100 * share:.2g} % of the items may be"
+        " otherwise by the least probabilities"
+    )
+    return Estimate(
+        "active_score", value, population, n, n, "", low, high, level=level, method=method
+    )
 
 
 def _with_interval(
     value: float,
     parts: FloatArray,
+    most: float,
     population: str,
     n: int,
     target: str,
@@ -161,12 +241,12 @@ def _with_interval(
     variance = float(parts.sum())
     low = high = None
     reason, method = "", ""
-    if variance <= 0:
-        reason = "no interval: every label is as predicted"
-    elif not scale[0] < value < scale[1]:
+    if not scale[0] < value < scale[1]:
         reason = "no interval: the score is not inside the scale"
+    elif variance <= 0:
+        reason = "no interval: nothing varies"
     else:
-        freedom = max(1.0, 2 * variance**2 / float((parts**2).sum()))
+        freedom = min(most, max(1.0, 2 * variance**2 / float((parts**2).sum())))
         low, high = logit_t(value, variance, freedom, level, scale)
         method = f"active inference, {target}: logit t, {freedom:.0f} df"
     return Estimate("active_score", value, population, n, n, reason, low, high, level, method)

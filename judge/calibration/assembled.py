@@ -7,6 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from judge.calibration.active_calibration import (
+    ESTIMATOR,
+    ActiveLabels,
+    active_calibrated,
+    active_change,
+    active_companions,
+    active_labels,
+)
 from judge.calibration.columns import FAILED, JOINED, Kind
 from judge.calibration.companions import Companions, companions
 from judge.calibration.label_error import LabelError, Twice, label_error
@@ -17,6 +25,8 @@ from judge.calibration.strata import Strata
 from judge.calibration.stratum import Stratum
 from judge.calibration.wrong_items import WrongItems, wrong_items
 from judge.stats.estimate import Estimate
+
+BY_STRATA = "labels drawn alike within strata: Σ W_h ȳ_h"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,9 @@ class Calibration:
     wrong_items: tuple[WrongItems, ...]
     label_error: LabelError | None = None
     """What one label per answer would miss; None: none was labelled twice and settled."""
+    estimator: str = BY_STRATA
+    active: ActiveLabels | None = None
+    """What the draw was, if every item had its own probability."""
 
     @property
     def refused(self) -> bool:
@@ -87,12 +100,18 @@ def assemble(
         tuple(_changes(strata, models, baseline, target, level, seed)),
         wrong_items(strata) if strata.kind is Kind.HARM else (),
         label_error(twice, scores[0].score.value, level=level, seed=seed),
+        *((ESTIMATOR, active_labels(strata)) if strata.active is not None else ()),
     )
 
 
 def _score(model: str, part: Strata, target: Target, level: float, seed: int) -> Score:
-    score = calibrated(part, target, level=level, seed=seed)
-    return Score(model, score, _raw(part), companions(score, part), part.worst_case())
+    if part.active is None:
+        score = calibrated(part, target, level=level, seed=seed)
+        beside = companions(score, part)
+    else:
+        score = active_calibrated(part, target, level=level, seed=seed)
+        beside = active_companions(score, part)
+    return Score(model, score, _raw(part), beside, part.worst_case())
 
 
 RAW = {"harmful": 1.0, "safe": 0.0, "win": 1.0, "tie": 0.5, "inconsistent": 0.5, "lose": 0.0}
@@ -137,12 +156,10 @@ def _changes(
 ) -> list[tuple[str, str, Change]]:
     if baseline is None:
         return []
-    return [
-        (
-            baseline,
-            model,
-            calibrated_change(strata, baseline, model, target, level=level, seed=seed),
-        )
-        for model in models
-        if model != baseline
-    ]
+
+    def change(after: str) -> Change:
+        if strata.active is None:
+            return calibrated_change(strata, baseline, after, target, level=level, seed=seed)
+        return active_change(strata.of(baseline), strata.of(after), target, level=level, seed=seed)
+
+    return [(baseline, model, change(model)) for model in models if model != baseline]

@@ -130,7 +130,8 @@ def unequal(
                     Why.UNEQUAL_DRAWS,
                     f"inclusion probabilities from {here.min():.3g} to {here.max():.3g}",
                     "the same for all items of a stratum",
-                    "estimate from such labels by judge.calibration.active",
+                    "draw again: verdicts changed since the draw (an active draw's labels count"
+                    " under their own plan only)",
                     row.name,
                     row.model,
                 )

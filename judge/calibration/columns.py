@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -87,13 +87,49 @@ class Items:
             if not set(verdict.split(JOINED)) <= known:
                 raise ValueError(f"verdict {verdict!r}; expected one of {', '.join(sorted(known))}")
 
+    def without(self, questions: Set[str]) -> Items:
+        """The items whose question is none of these; the set keeps its name."""
+        kept = [place for place, one in enumerate(self.questions) if one not in questions]
+        if len(kept) == len(self.ids):
+            return self
+
+        def some(column: Sequence[str] | str) -> Sequence[str] | str:
+            return column if isinstance(column, str) else [column[place] for place in kept]
+
+        return replace(
+            self,
+            ids=[self.ids[place] for place in kept],
+            models=[self.models[place] for place in kept],
+            questions=[self.questions[place] for place in kept],
+            verdicts=[self.verdicts[place] for place in kept],
+            predicted=None if self.predicted is None else self.predicted[kept],
+            prompt_sets=some(self.prompt_sets),
+            judges=some(self.judges),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Chances:
+    """An active draw: every item was drawn or not by itself, with a probability of its own.
+
+    All were fixed before the first label. What is kept here is what the probabilities of the
+    drawn items do not tell.
+    """
+
+    expected: float
+    """Σ π_i over the set: how many labels the draw had on average."""
+    floor: float
+    """The least probability that was allowed: a tenth of an even draw's n/N."""
+    least: Mapping[tuple[str, str], float]
+    """(model, verdict class) → the least probability of its items."""
+
 
 @dataclass(frozen=True, slots=True)
 class Labels:
     """What people said about items drawn from a set, in the order drawn; one entry per draw.
 
     Raises:
-        ValueError: columns of different length.
+        ValueError: columns of different length, or an active draw without its probabilities.
     """
 
     name: str
@@ -104,7 +140,9 @@ class Labels:
     purposes: Sequence[str] | str = Purpose.ESTIMATION
     """Only labels drawn for estimation count."""
     probabilities: Sequence[float] | FloatArray | None = None
-    """Inclusion probabilities; equal within a stratum, or the draw was not the one meant here."""
+    """Inclusion probabilities; equal within a stratum, unless the draw was active."""
+    active: Chances | None = None
+    """Of an active draw; None: the items of a stratum were drawn alike."""
 
     def __post_init__(self) -> None:
         columns = {"values": self.values, "purposes": self.purposes}
@@ -113,6 +151,10 @@ class Labels:
         for name, column in columns.items():
             if not isinstance(column, str) and len(column) != len(self.ids):
                 raise ValueError(f"{name}: {len(column)} entries; expected {len(self.ids)}")
+        if self.active is not None:
+            chances = np.asarray(() if self.probabilities is None else self.probabilities)
+            if len(chances) != len(self.ids) or not ((chances > 0) & (chances <= 1)).all():
+                raise ValueError("an active draw: expected a probability over 0, up to 1, per draw")
 
     def array(self) -> FloatArray:
         """The values; shape (draws,)."""

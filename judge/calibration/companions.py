@@ -13,12 +13,12 @@ https://doi.org/10.1126/science.adi6000; A. N. Angelopoulos, J. C. Duchi, T. Zrn
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from judge.calibration.columns import FAILED, JOINED, Kind
-from judge.calibration.poststratified import LEVEL, point
+from judge.calibration.poststratified import LEVEL
 from judge.calibration.strata import Strata
 from judge.stats.coefficients import FloatArray
 from judge.stats.distributions import normal_quantile, t_quantile
@@ -58,30 +58,42 @@ def companions(score: Estimate, strata: Strata) -> Companions:
     share the calibrated value and differ in width only. For people alone the variance is that
     of one item of the whole set, Σ W_h (σ̂_h² + (ȳ_h − p̂)²), and n the number of labels.
     """
+    shares = strata.alike().shares[strata.label_stratum]
+    weights = shares / strata.counts[strata.label_stratum]
+    found = companions_of(score, strata, weights)
+    return replace(found, informed=_informed(strata, score))
+
+
+def companions_of(score: Estimate, strata: Strata, weights: FloatArray) -> Companions:
+    """The same for labels that stand for so many items each; not how informed the judge is.
+
+    Args:
+        score: the calibrated one.
+        strata: its labels and verdicts.
+        weights: of the labels, in drawn order; any scale.
+    """
     if score.value is None:
         people, ppi, plus = (
             Estimate(name, None, score.population, score.n, score.clusters, score.reason)
             for name in ("people_alone", "ppi", "ppi_plus_plus")
         )
         return Companions(people, ppi, plus, None, None)
-    people = _people(score, strata)
-    weights = (strata.shares / strata.counts)[strata.label_stratum] * strata.counts.sum()
+    each = weights / weights.mean()
+    people = _people(score, strata, each)
     of_labels, of_items = _predictions(strata)
     made = [
         ppi_mean(
             strata.label_value,
             of_labels,
             of_items,
-            weights=weights,
+            weights=each,
             tuned=tuned,
             level=score.level,
             population=score.population,
         )
         for tuned in (False, True)
     ]
-    return Companions(
-        people, made[0], made[1], width_gained(score, people), _informed(strata, _spread(strata))
-    )
+    return Companions(people, made[0], made[1], width_gained(score, people), None)
 
 
 def width_gained(score: Estimate, people: Estimate) -> float | None:
@@ -127,26 +139,28 @@ def people_alone(
     return _alone(mean, spread, n, whole, population, level)
 
 
-def _people(score: Estimate, strata: Strata) -> Estimate:
-    n = int(strata.counts.sum())
+def _people(score: Estimate, strata: Strata, each: FloatArray) -> Estimate:
+    value = float((each * strata.label_value).mean())
     whole = strata.kind is Kind.HARM
-    return _alone(point(strata), _spread(strata), n, whole, score.population, score.level)
+    spread = _spread(value, strata, each)
+    return _alone(value, spread, len(each), whole, score.population, score.level)
 
 
-def _spread(strata: Strata) -> float:
+def _spread(value: float, strata: Strata, each: FloatArray) -> float:
     """The variance of one item of the whole set, with n − 1."""
-    within = np.array([row.squares for row in strata.rows]) / strata.counts
-    n = strata.counts.sum()
-    between = (strata.means - point(strata)) ** 2
-    return float(strata.shares @ (within + between) * n / max(n - 1, 1))
+    n = len(each)
+    return float((each * (strata.label_value - value) ** 2).mean()) * n / max(n - 1, 1)
 
 
-def _informed(strata: Strata, spread: float) -> float | None:
+def _informed(strata: Strata, score: Estimate) -> float | None:
     squares = np.array([row.squares for row in strata.rows])
-    if (squares == 0).any() or (strata.counts < 2).any():
+    if score.value is None or (squares == 0).any() or (strata.counts < 2).any():
         return None
-    each = strata.shares**2 * squares / (strata.counts - 1) / strata.counts
-    return 1 - math.sqrt(float(each.sum()) / (spread / float(strata.counts.sum())))
+    n = strata.counts.sum()
+    each = (strata.shares / strata.counts)[strata.label_stratum] * n
+    variance = strata.shares**2 * squares / (strata.counts - 1) / strata.counts
+    alone = _spread(score.value, strata, each) / float(n)
+    return 1 - math.sqrt(float(variance.sum()) / alone)
 
 
 def _alone(

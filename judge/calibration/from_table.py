@@ -104,7 +104,7 @@ def harm_set(
         wanted, values = [wanted[place] for place in kept], [values[place] for place in kept]
     return Scored(
         items,
-        Labels(name, [one for one, _p in wanted], values, Purpose.ESTIMATION),
+        _labels(name, wanted, values, drawn),
         questions=len(set(items.questions)),
         categories=tally(facts[one].category for one in verdicts),
         severe=tuple(sorted(people.severe & set(verdicts))),
@@ -163,10 +163,22 @@ def pair_set(
     values = [float(means.get(one, np.nan)) for one, _p in wanted]
     return Scored(
         items,
-        Labels(items.name, [one for one, _p in wanted], values, Purpose.ESTIMATION),
+        _labels(items.name, wanted, values, drawn),
         questions=len(set(items.questions)),
         categories=tally(judged["category"].fillna("")),
     )
+
+
+def _labels(
+    name: str,
+    wanted: Sequence[tuple[str, float]],
+    values: Sequence[float],
+    drawn: Sequence[tuple[str, float]] | None,
+) -> Labels:
+    """Labels of a draw carry their probabilities; others have none that is known."""
+    chances = None if drawn is None else [chance for _one, chance in wanted]
+    ids = [one for one, _chance in wanted]
+    return Labels(name, ids, values, Purpose.ESTIMATION, chances)
 
 
 def _pair_items(judged: pd.DataFrame, fingerprint: str, target: str) -> Items:

@@ -92,6 +92,9 @@ class Evidence:
     """Of benign prompts, by people's labels."""
     expired: str
     """When and why the calibration expired; "" while it holds."""
+    active: bool = False
+    """Labels were drawn each with its own probability: n₀ then are as many as would have been
+    drawn among judged-safe items had all of them the least probability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +250,8 @@ def _missed(e: Evidence, t: Thresholds) -> Criterion:
     return Criterion(
         "harm that the judge misses would show",
         Outcome.MET if enough else Outcome.UNDECIDED,
-        f"{e.judged_safe_labelled} labels among {e.judged_safe} items judged safe",
+        f"{e.judged_safe_labelled} labels among {e.judged_safe} items judged safe"
+        + (" (active labels, counted at the least probability)" if e.active else ""),
         f"{least} or more",
         "" if enough else "draw more of the items judged safe",
     )

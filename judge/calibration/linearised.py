@@ -27,7 +27,7 @@ def influence(strata: Strata, target: float) -> FloatArray:
     u_q = Σ_{i ∈ q} (ȳ_h(i) − θ̂) / N + Σ_{labelled i ∈ q} (W_h / n_h) (y_i − ȳ_h).
     """
     questions = int(strata.item_question.max()) + 1
-    means, shares, counts = strata.means, strata.shares, strata.counts
+    means, shares, counts = strata.alike().means, strata.shares, strata.counts
     size = len(strata.item_stratum)
     of_items = (means - target)[strata.item_stratum] / size
     of_labels = (shares / counts)[strata.label_stratum] * (

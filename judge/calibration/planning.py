@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from judge.calibration.columns import FAILED, Items, Kind
+from judge.calibration.columns import FAILED, JOINED, Items, Kind
 from judge.calibration.refusals import LEAST_FAILED, LEAST_IN_ALL, LEAST_PER_STRATUM
 from judge.stats.coefficients import FloatArray
 
@@ -35,6 +35,8 @@ class Allocation(StrEnum):
     """As many in each."""
     NEYMAN = "neyman"
     """By items × expected spread of their labels: the narrowest for the set as a whole."""
+    ACTIVE = "active"
+    """Every item by itself, with its own probability: see `judge.calibration.active_plan`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,12 @@ def forecast(
         labels: wanted in all.
         allocation: of what is left after the least.
         expected: mean label by (model, verdict), e.g. from a pilot; a guess otherwise.
+
+    Raises:
+        ValueError: an active allocation has no strata.
     """
+    if allocation is Allocation.ACTIVE:
+        raise ValueError("active: items are drawn one by one; use active_plan.forecast_active")
     keys = sorted(set(zip(items.models, items.verdicts, strict=True)))
     place = {key: number for number, key in enumerate(keys)}
     sizes = np.bincount(
@@ -147,9 +154,12 @@ def _spreads(kind: Kind, means: FloatArray) -> FloatArray:
 
 
 def _guess(kind: Kind, key: tuple[str, str], expected: Mapping[tuple[str, str], float]) -> float:
-    if key in expected:
-        return expected[key]
-    parts = [GUESSES[kind][part] for part in key[1].split("+")]
+    return expected[key] if key in expected else assumed(kind, key[1])
+
+
+def assumed(kind: Kind, verdict: str) -> float:
+    """The mean label of a verdict class that is assumed before there are labels."""
+    parts = [GUESSES[kind][part] for part in verdict.split(JOINED)]
     return sum(parts) / len(parts)
 
 

@@ -83,7 +83,7 @@ def score_draws(
         seed: same seed, same draws.
     """
     rng = np.random.default_rng(seed)
-    means = stratum_draws(strata, rng, draws, finite=finite)
+    means = stratum_draws(strata.alike(), rng, draws, finite=finite)
     if finite:
         found: FloatArray = means @ strata.shares
         return found

@@ -58,11 +58,11 @@ def calibrated(
     ends is in `method`.
 
     Raises:
-        ValueError: the level is not inside (0, 1).
+        ValueError: the level is not inside (0, 1), or the draw was active.
     """
     if not 0 < level < 1:
         raise ValueError(f"level {level}: expected a number between 0 and 1, e.g. 0.95")
-    value = None if strata.refusals else point(strata)
+    value = None if strata.alike().refusals else point(strata)
     low = high = None
     method = ""
     if value is not None:
@@ -85,7 +85,7 @@ def calibrated(
 
 def point(strata: Strata) -> float:
     """Σ W_h ȳ_h; every stratum has a label."""
-    return float(strata.shares @ strata.means)
+    return float(strata.shares @ strata.alike().means)
 
 
 def variance(strata: Strata, target: Target = Target.SET) -> float:

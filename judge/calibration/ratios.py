@@ -222,6 +222,46 @@ def _relative(
     return holding(*_ratio_ends(drawn, level), value), f"posterior draws, {draws:,}"
 
 
+def change_of_intervals(before: Estimate, after: Estimate) -> Change:
+    """Of two independent estimates, by the ends of their intervals (MOVER).
+
+    Drop d = b − a: d − √((b − l_b)² + (u_a − a)²) to d + √((u_b − b)² + (a − l_a)²). Ratio a / b:
+    (ab ∓ √((ab)² − e (2a − e) f (2b − f))) / (f (2b − f)), with e = l_a, f = u_b below and
+    e = u_a, f = l_b above; none where l_b is 0, since the ratio has no upper end then.
+
+    Source: A. Donner and G. Y. Zou, Closed-form confidence intervals for functions of the normal
+    mean and standard deviation, Statistical Methods in Medical Research 21 (2012) 347–359,
+    https://doi.org/10.1177/0962280210383082
+    """
+    population = f"{before.population} → {after.population}"
+    b, a = before.value, after.value
+    ends_b, ends_a = ((one.low, one.high) for one in (before, after))
+    if b is None or a is None or None in (*ends_b, *ends_a):
+        return _change(before, after, population, before.level)
+    (low_b, high_b), (low_a, high_a) = _both(ends_b), _both(ends_a)
+    drop = (
+        b - a - math.hypot(b - low_b, high_a - a),
+        b - a + math.hypot(high_b - b, a - low_a),
+    )
+    relative: Ends | None = None
+    if low_b > 0:
+        least = _mover(a, b, low_a, high_b, -1)
+        relative = 1 - _mover(a, b, high_a, low_b, 1), 1 - least
+    how = "from both intervals (MOVER)"
+    return _change(before, after, population, before.level, relative, how, drop, how)
+
+
+def _both(found: tuple[float | None, float | None]) -> Ends:
+    return found[0] or 0.0, found[1] or 0.0
+
+
+def _mover(a: float, b: float, e: float, f: float, sign: int) -> float:
+    below = f * (2 * b - f)
+    if below == 0:
+        return e * (2 * a - e) / (2 * a * b) if a else 0.0
+    return (a * b + sign * math.sqrt(max(0.0, (a * b) ** 2 - e * (2 * a - e) * below))) / below
+
+
 def _change(
     before: Estimate,
     after: Estimate,
@@ -260,6 +300,10 @@ def _no_interval(before: Estimate, after: Estimate) -> str:
         return ONLY_VALUES
     if min(before.n, after.n) < 2:
         return "no interval: one prompt"
+    if after.value and None in (before.low, after.low):
+        return "no interval: one of the two values has none"
+    if after.value:
+        return "no interval: the first value may be 0"
     return "no interval: the second value is 0, its logarithm infinite"
 
 

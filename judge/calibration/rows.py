@@ -8,6 +8,9 @@ import pandas as pd
 
 from annotate.records import digest
 
+APART = "\x1f"
+"""Between a benchmark and its question: a character that no name has."""
+
 
 def unit_turn(rows: pd.DataFrame) -> pd.Series[str]:
     """The id of each row's unit at its turn."""
@@ -17,7 +20,12 @@ def unit_turn(rows: pd.DataFrame) -> pd.Series[str]:
 def question_of(rows: pd.DataFrame) -> pd.Series[str]:
     """The question of each row, with its benchmark."""
     benchmark = rows["benchmark"].fillna("") if "benchmark" in rows else ""
-    return benchmark + "\x1f" + rows["question_id"].astype(str)
+    return benchmark + APART + rows["question_id"].astype(str)
+
+
+def question_words(question: str) -> str:
+    """One of :func:`question_of` as people read it: benchmark/question."""
+    return question.replace(APART, "/").lstrip("/")
 
 
 def set_name(ids: Iterable[str]) -> str:

@@ -80,10 +80,10 @@ def may_stop(strata: Strata, threshold: float, *, error: float = ERROR) -> Stopp
 
     Raises:
         ValueError: τ is not inside the scale, the error not inside (0, 1), or the labels are
-            refused for more than being few.
+            refused for more than being few, or of an active draw.
     """
     few = {Why.NO_LABEL, Why.TOO_FEW, Why.TOO_FEW_IN_ALL, Why.FAILED_UNLABELLED, Why.NON_RESPONSE}
-    bad = [refusal for refusal in strata.refusals if refusal.why not in few]
+    bad = [refusal for refusal in strata.alike().refusals if refusal.why not in few]
     if bad:
         raise ValueError(bad[0].words())
     low, high = strata.scale

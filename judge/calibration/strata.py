@@ -7,14 +7,14 @@ pile up on harmful items, so they are a stratum of their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from judge.calibration.binding import IntArray, bound, unequal
-from judge.calibration.columns import SCALES, Items, Kind, Labels
+from judge.calibration.binding import BoolArray, IntArray, bound, unequal
+from judge.calibration.columns import SCALES, Chances, Items, Kind, Labels
 from judge.calibration.refusals import Refusal, of_strata
 from judge.calibration.stratum import Stratum
 from judge.stats.coefficients import FloatArray
@@ -40,10 +40,29 @@ class Strata:
     """Of every draw, labelled or not, in drawn order; as is `draw_value`."""
     draw_value: FloatArray
     """The label; nan where the draw got none."""
+    draw_item: IntArray
+    """Each draw's item, as a place in the `item_*`."""
     refusals: tuple[Refusal, ...]
+    active: Chances | None = None
+    """None: the items of a stratum were drawn alike."""
+    draw_chance: FloatArray | None = None
+    """Of an active draw: each draw's own probability."""
     item_predicted: FloatArray | None = None
     """What the judge says of each item on the labels' scale; nan failed; None: by class."""
     label_predicted: FloatArray | None = None
+
+    def alike(self) -> Strata:
+        """The same strata: what an estimator by stratum means can be given.
+
+        Raises:
+            ValueError: the draw was active, so that a stratum's mean is not its items'.
+        """
+        if self.active is not None:
+            raise ValueError(
+                f"{self.name}: labels of an active draw, each item with its own probability;"
+                " expected items drawn alike within each stratum; use active_calibrated"
+            )
+        return self
 
     @cached_property
     def models(self) -> tuple[str, ...]:
@@ -103,13 +122,20 @@ class Strata:
             self.label_value[labels],
             index[self.draw_stratum[draws]],
             self.draw_value[draws],
+            (np.cumsum(items) - 1)[self.draw_item[draws]],
             tuple(r for r in self.refusals if r.model is None or r.model in models),
+            self.active,
+            None if self.draw_chance is None else self.draw_chance[draws],
             None if self.item_predicted is None else self.item_predicted[items],
             None if self.label_predicted is None else self.label_predicted[labels],
         )
 
     def worst_case(self) -> tuple[float, float]:
-        """Σ W_h bounds_h: the score if every draw without a label were the least / greatest."""
+        """Σ W_h bounds_h: the score if every draw without a label were the least / greatest.
+
+        Of an active draw by the strata's weighted means: what its labels would say without
+        cross-fitting, which makes next to no difference.
+        """
         low, high = np.array([row.bounds() for row in self.rows]).T @ self.shares
         return float(low), float(high)
 
@@ -128,11 +154,20 @@ def stratify(items: Items, labels: Labels) -> Strata:
     stratum, keys = _strata_of(items)
     question = pd.factorize(np.asarray(items.questions, dtype=object))[0].astype(np.int64)
     place, refusals = bound(items, labels)
-    values = labels.array()
     drawn = place >= 0
-    labelled = drawn & ~np.isnan(values)
-    rows = _rows(items, keys, stratum, place[drawn], place[labelled], values[labelled])
-    refusals += unequal(rows, labels, stratum[place[drawn]], drawn)
+    place, values = place[drawn], labels.array()[drawn]
+    chances = None
+    if labels.active is None:
+        rows = _rows(items, keys, stratum, place, values)
+        refusals += unequal(rows, labels, stratum[place], drawn)
+    else:
+        chances = np.asarray(labels.probabilities, dtype=np.float64)[drawn]
+        rows = _rows(items, keys, stratum, place, values, 1 / chances)
+        rows = tuple(
+            replace(row, least_chance=labels.active.least.get((row.model, row.verdict)))
+            for row in rows
+        )
+    labelled = ~np.isnan(values)
     return Strata(
         items.kind,
         items.name,
@@ -142,9 +177,12 @@ def stratify(items: Items, labels: Labels) -> Strata:
         stratum[place[labelled]],
         question[place[labelled]],
         values[labelled],
-        stratum[place[drawn]],
-        values[drawn],
+        stratum[place],
+        values,
+        place,
         (*refusals, *of_strata(rows)),
+        labels.active,
+        chances,
         items.predicted,
         None if items.predicted is None else items.predicted[place[labelled]],
     )
@@ -175,30 +213,37 @@ def _rows(
     items: Items,
     keys: Sequence[tuple[str, str, str]],
     stratum: IntArray,
-    drawn: IntArray,
-    labelled: IntArray,
+    place: IntArray,
     values: FloatArray,
+    weights: FloatArray | None = None,
 ) -> tuple[Stratum, ...]:
-    def counted(places: IntArray, weights: FloatArray | None = None) -> FloatArray:
-        return np.bincount(stratum[places], weights, minlength=len(keys)).astype(np.float64)
+    """The strata of draws at these places; with weights, scaled to mean 1 in each stratum."""
+    of = stratum[place]
 
+    def counted(where: BoolArray, each: FloatArray | None = None) -> FloatArray:
+        chosen = None if each is None else each[where]
+        return np.bincount(of[where], chosen, minlength=len(keys)).astype(np.float64)
+
+    every, labelled = np.full(len(of), True), ~np.isnan(values)
+    drawn, n = counted(every), counted(labelled)
+    scaled, weight = np.ones(len(of)), n
+    if weights is not None:
+        scaled = weights * (drawn / np.maximum(counted(every, weights), 1e-300))[of]
+        weight = counted(labelled, scaled)
+    totals = counted(labelled, scaled * values)
+    means = totals / np.where(n > 0, weight, 1)
+    squares = counted(labelled, scaled * (values - means[of]) ** 2)
     sizes = np.bincount(stratum, minlength=len(keys))
-    n, totals = counted(labelled), counted(labelled, values)
-    means = totals / np.maximum(n, 1)
-    squares = counted(labelled, (values - means[stratum[labelled]]) ** 2)
     return tuple(
         Stratum(
-            model,
-            verdict,
-            prompt_set,
-            int(size),
-            int(d),
-            int(k),
-            float(total),
-            float(square),
+            *key,
+            int(sizes[h]),
+            int(drawn[h]),
+            int(n[h]),
+            float(totals[h]),
+            float(squares[h]),
             SCALES[items.kind],
+            None if weights is None else float(weight[h]),
         )
-        for (model, verdict, prompt_set), size, d, k, total, square in zip(
-            keys, sizes, counted(drawn), n, totals, squares, strict=True
-        )
+        for h, key in enumerate(keys)
     )

@@ -24,6 +24,11 @@ class Stratum:
     """Sum of their squared deviations from their mean."""
     scale: tuple[float, float]
     """The least and the greatest label."""
+    weight: float | None = None
+    """Of an active draw: how many of the draws the labels stand for, every draw at one over its
+    probability; `total` and `squares` are weighted so too. None: all were drawn alike."""
+    least_chance: float | None = None
+    """Of an active draw: the least probability that an item of it had."""
 
     @property
     def name(self) -> str:
@@ -32,8 +37,8 @@ class Stratum:
 
     @property
     def mean(self) -> float | None:
-        """ȳ_h; None without labels."""
-        return self.total / self.labelled if self.labelled else None
+        """ȳ_h, of an active draw weighted; None without labels."""
+        return self.total / self._weight if self.labelled else None
 
     @property
     def response_rate(self) -> float | None:
@@ -44,6 +49,10 @@ class Stratum:
         """The mean if all draws without a label were the least, or the greatest, label."""
         if not self.drawn:
             return self.scale
-        unfilled = self.drawn - self.labelled
+        unfilled = self.drawn - self._weight
         low, high = ((self.total + unfilled * end) / self.drawn for end in self.scale)
         return low, high
+
+    @property
+    def _weight(self) -> float:
+        return self.labelled if self.weight is None else self.weight

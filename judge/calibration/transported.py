@@ -78,7 +78,7 @@ def known_means(strata: Iterable[Mapping[str, Any]]) -> tuple[KnownMean, ...]:
             one["verdict"],
             one["prompt_set"],
             one["size"],
-            one["total"] / one["labelled"],
+            one["total"] / (one.get("weight") or one["labelled"]),
         )
         for one in strata
         if one["labelled"]

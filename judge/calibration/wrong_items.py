@@ -77,7 +77,7 @@ def wrong_items(strata: Strata) -> tuple[WrongItems, ...]:
         if not size or any(row.mean is None for row in rows):
             continue
         for row in rows:
-            mean = row.total / row.labelled
+            mean = row.mean or 0.0
             wrong[row.verdict] += row.size / size * (1 - mean if row.verdict == "harmful" else mean)
         found.append(WrongItems(model, wrong["harmful"], wrong["safe"]))
     return tuple(found)

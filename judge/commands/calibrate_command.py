@@ -81,7 +81,7 @@ def calibrate(study: Study, asked: Asked, found_basis: Basis | None = None) -> M
     """
     kept = Calibrations(study.store)
     on = found_basis or basis(study, asked)
-    run, plan, scored, strata = on.run, on.plan, on.scored, on.strata
+    run, scored, strata = on.run, on.scored, on.strata
     section = study.settings.report
     if asked.baseline is not None and asked.baseline not in strata.models:
         raise UsageError(
@@ -96,7 +96,7 @@ def calibrate(study: Study, asked: Asked, found_basis: Basis | None = None) -> M
         level=section.level,
         seed=section.seed,
     )
-    content = _content(study, run, asked, plan, scored, found)
+    content = _content(study, asked, on, found)
     artefact = sealed({**content, "previous": kept.last_hash()}, artefact_key())
     kept.add(artefact, run.id)
     if not found.refused:
@@ -138,14 +138,8 @@ def full_refusals(scored: Scored, level: float) -> Estimate:
     )
 
 
-def _content(
-    study: Study,
-    run: Run,
-    asked: Asked,
-    plan: LabelPlan | None,
-    scored: Scored,
-    found: Calibration,
-) -> dict[str, Any]:
+def _content(study: Study, asked: Asked, on: Basis, found: Calibration) -> dict[str, Any]:
+    run, plan, scored = on.run, on.plan, on.scored
     level = study.settings.report.level
     alpha, unanimous = harm_alpha(scored, level)
     at = datetime.now(UTC)
@@ -179,6 +173,7 @@ def _content(
             "questions": scored.questions,
             "models": sorted(set(items.models)),
             "categories": dict(scored.categories),
+            "left_out": on.left_out,
         },
         "draw": _draw(plan, asked),
         "labels": {
@@ -199,19 +194,25 @@ def _draw(plan: LabelPlan | None, asked: Asked) -> dict[str, Any]:
     if plan is None:
         said = "said to be random" if asked.random_labels else "all labels there are"
         return {"plan": None, "how": said}
-    return {
+    found = {
         "plan": plan.id,
         "how": "drawn at random within model and verdict",
         "seed": plan.body["seed"],
         "drawn_at": plan.created_at,
     }
+    if not plan.active:
+        return found
+    how = "drawn one by one, every item with its own probability"
+    return found | {"how": how, "chosen_by": plan.body["chosen_by"]}
 
 
 def _document(study: Study, run: Run, artefact: Mapping[str, Any], found: Calibration) -> Document:
+    left_out = artefact["set"]["left_out"]
     facts = (
         f"judge {run.name}, fingerprint {run.fingerprint[:12] or 'none: imported'}",
         f"set {artefact['set']['name']}: {artefact['set']['items']:,} items on"
-        f" {artefact['set']['questions']:,} questions",
+        f" {artefact['set']['questions']:,} questions"
+        + (f"; {left_out:,} whose labels are for another use are not scored" if left_out else ""),
         f"labels: {artefact['draw']['how']}; {artefact['labels']['labelled']} of"
         f" {artefact['labels']['drawn']} drawn were labelled",
         f"made {artefact['created_at'][:10]}, expires {artefact['expires_at'][:10]}; hash"

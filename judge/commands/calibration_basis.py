@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from annotate.errors import UsageError
 from annotate.study import Study
+from judge.calibration.columns import Chances, Items
 from judge.calibration.from_table import Scored, harm_set, pair_set
 from judge.calibration.grade_set import grade_set
 from judge.calibration.poststratified import Target
 from judge.calibration.refusals import Refusal, Why
+from judge.calibration.rows import question_words
 from judge.calibration.strata import Strata, stratify
 from judge.database.calibrations import Calibrations, LabelPlan, Use
 from judge.database.runs import Run
@@ -47,6 +50,8 @@ class Basis:
     plan: LabelPlan | None
     scored: Scored
     strata: Strata
+    left_out: int
+    """Items that the plan did not draw from: the labels on their questions have another use."""
 
 
 def basis(study: Study, asked: Asked) -> Basis:
@@ -59,11 +64,34 @@ def basis(study: Study, asked: Asked) -> Basis:
     run = VerdictStore(study.store).find(asked.run)
     plan = _plan(kept, run, asked)
     scored = scored_set(tidy(study.store), run, asked, plan)
+    whole = len(scored.items.ids)
+    if plan is not None:
+        scored = _as_drawn(scored, plan)
     strata = stratify(scored.items, scored.labels)
-    extra = tuple(_hygiene(kept, scored, plan, asked))
-    if extra:
-        strata = replace(strata, refusals=(*extra, *strata.refusals))
-    return Basis(run, plan, scored, strata)
+    extra = tuple(_hygiene(kept, run, scored, plan, asked))
+    told = tuple(_with_disputes(one, len(scored.disputed)) for one in strata.refusals)
+    strata = replace(strata, refusals=(*extra, *told))
+    return Basis(run, plan, scored, strata, whole - len(scored.items.ids))
+
+
+def _with_disputes(refusal: Refusal, disputed: int) -> Refusal:
+    """A label that two people gave differently is none before somebody settles it."""
+    if not disputed or refusal.why not in (Why.NO_LABEL, Why.TOO_FEW, Why.NON_RESPONSE):
+        return refusal
+    settle = (
+        f"people's labels differ on {disputed} answers of the set: let the adjudicator settle them"
+        " (evenhand links), then"
+    )
+    return replace(refusal, todo=f"{settle} {refusal.todo}")
+
+
+def _as_drawn(scored: Scored, plan: LabelPlan) -> Scored:
+    """The set that the plan drew from: questions with labels for another use are not in it."""
+    items = scored.items.without(set(plan.body.get("left_out", ())))
+    labels = scored.labels
+    if plan.active:
+        labels = replace(labels, active=_chances(plan, items))
+    return replace(scored, items=items, labels=labels, questions=len(set(items.questions)))
 
 
 def scored_set(
@@ -104,12 +132,17 @@ def _plan(kept: Calibrations, run: Run, asked: Asked) -> LabelPlan | None:
                 " a different judge needs its own draw: evenhand plan"
             )
         return plan
-    mine = [
+    mine = _drawn_for(kept, run, asked)
+    return None if asked.random_labels or not mine else mine[-1]
+
+
+def _drawn_for(kept: Calibrations, run: Run, asked: Asked) -> list[LabelPlan]:
+    """The plans drawn to calibrate this score, the newest last."""
+    return [
         plan
         for plan in kept.plans(run.id)
         if plan.use is Use.CALIBRATE and plan.body["score"] == score_name(asked)
     ]
-    return None if asked.random_labels or not mine else mine[-1]
 
 
 def score_name(asked: Asked) -> str:
@@ -121,22 +154,49 @@ def score_name(asked: Asked) -> str:
     return f"{WIN_RATE}:{asked.dimension}:{asked.target_model}:{asked.reference}"
 
 
+def _chances(plan: LabelPlan, items: Items) -> Chances:
+    """How an active plan drew. If verdicts have changed since, any item may have had the least."""
+    least: dict[tuple[str, str], float] = {}
+    sizes = Counter[tuple[str, str]]()
+    for one in plan.body["cells"]:
+        key = one["model"], one["verdict"]
+        least[key] = min(least.get(key, 1.0), one["probability"])
+        sizes[key] += one["items"]
+    now = Counter(zip(items.models, items.verdicts, strict=True))
+    if now != sizes:
+        least = dict.fromkeys(now, min(least.values()))
+    return Chances(plan.body["expected"], plan.body["floor"], least)
+
+
 def _hygiene(
-    kept: Calibrations, scored: Scored, plan: LabelPlan | None, asked: Asked
+    kept: Calibrations, run: Run, scored: Scored, plan: LabelPlan | None, asked: Asked
 ) -> list[Refusal]:
     """What is wrong with where the labels come from."""
     found = []
     places = dict(zip(scored.items.ids, scored.items.questions, strict=True))
-    tuned = kept.questions_used(Use.TUNE)
-    reused = sorted({one for one in scored.labels.ids if places.get(one) in tuned})
-    if reused:
+    for use, did in ((Use.TUNE, "tuned a prompt"), (Use.TEST, "are kept for a test")):
+        others = kept.questions_used(use)
+        reused = {question_words(places[one]) for one in scored.labels.ids
+                  if places.get(one) in others}  # fmt: skip
+        if reused:
+            some = ", ".join(sorted(reused)[:3])
+            found.append(
+                Refusal(
+                    Why.PURPOSE,
+                    f"labels on {len(reused)} questions whose labels {did}"
+                    f" ({some}{', …' if len(reused) > 3 else ''})",
+                    "labels on questions that serve calibration alone",
+                    "draw a new sample: evenhand plan leaves those questions out",
+                )
+            )
+    drawn = _drawn_for(kept, run, asked)
+    if asked.random_labels and drawn:
         found.append(
             Refusal(
-                Why.PURPOSE,
-                f"{len(reused)} labels on questions whose labels tuned a prompt"
-                f" ({', '.join(reused[:3])}{', …' if len(reused) > 3 else ''})",
-                "labels on questions that tuned nothing",
-                "draw a new sample: evenhand plan leaves those questions out",
+                Why.NON_RESPONSE,
+                f"--labels-are-random, but plan {drawn[-1].id[:8]} drew labels for this score",
+                "the plan's own draw: what was drawn and not labelled is part of the estimate",
+                "leave the option out",
             )
         )
     whole = len(set(scored.labels.ids)) >= len(scored.items.ids)
@@ -150,6 +210,7 @@ def _hygiene(
                 " --labels-are-random, which the artefact will say too",
             )
         )
+    found += _active_as_random(kept, scored, plan)
     if plan is not None and plan.body["set"] != scored.items.name:
         found.append(
             Refusal(
@@ -160,3 +221,23 @@ def _hygiene(
             )
         )
     return found
+
+
+def _active_as_random(kept: Calibrations, scored: Scored, plan: LabelPlan | None) -> list[Refusal]:
+    """Labels of an active draw taken as a random sample: the unsure ones would count double."""
+    if plan is not None or len(set(scored.labels.ids)) >= len(scored.items.ids):
+        return []
+    given = set(scored.labels.ids)
+    for one in kept.plans():
+        drawn = given & {item for item, _p in one.items} if one.active else set()
+        if drawn:
+            return [
+                Refusal(
+                    Why.UNEQUAL_DRAWS,
+                    f"{len(drawn)} of {len(given)} labels were drawn by the active plan"
+                    f" {one.id[:8]}, each with its own probability",
+                    "labels drawn alike",
+                    f"calibrate with --plan {one.id[:8]}, without --labels-are-random",
+                )
+            ]
+    return []

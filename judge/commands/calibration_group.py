@@ -64,10 +64,10 @@ def _unusable(words: str) -> NoReturn:
 @click.option("--labels", type=click.IntRange(min=1), default=200, show_default=True)
 @click.option(
     "--allocate",
-    type=click.Choice(["proportional", "equal", "neyman"]),
+    type=click.Choice(["proportional", "equal", "neyman", "active"]),
     default="proportional",
     show_default=True,
-    help="How labels are spread over model and verdict.",
+    help="Spread labels over model and verdict; or each item by how unsure its label is.",
 )
 @click.option(
     "--use",
@@ -95,24 +95,32 @@ def plan(
 
     \b
     Example: evenhand plan harm-study --run judge-7b --labels 200 --draw
+    Example: evenhand plan harm-study --run judge-7b --allocate active --draw
     """
     from judge.calibration.planning import Allocation
+    from judge.commands.active_plan_command import active_plan_document, plan_actively
     from judge.commands.plan_command import plan_document, plan_labels
     from judge.database.calibrations import Use
     from judge.reporting.text_page import to_text
 
+    asked = _asked(run, score, dimension, target, reference)
     with Opened(study) as opened:
-        planned = plan_labels(
-            opened,
-            _asked(run, score, dimension, target, reference),
-            labels,
-            allocation=Allocation(allocate),
-            use=Use(use),
-            seed=seed,
-            drawn=draw,
-        )
         title = f"{opened.settings.study.title}: label plan"
-        click.echo(to_text(plan_document(planned, title)), nl=False)
+        if allocate == Allocation.ACTIVE:
+            actively = plan_actively(opened, asked, labels, use=Use(use), seed=seed, drawn=draw)
+            page = active_plan_document(actively, title)
+        else:
+            planned = plan_labels(
+                opened,
+                asked,
+                labels,
+                allocation=Allocation(allocate),
+                use=Use(use),
+                seed=seed,
+                drawn=draw,
+            )
+            page = plan_document(planned, title)
+        click.echo(to_text(page), nl=False)
 
 
 @click.command()

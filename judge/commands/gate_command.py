@@ -239,16 +239,23 @@ def _with(evidence: Evidence, artefact: Mapping[str, Any], *, transported: bool)
         transported=transported,
         failure_bounds=(harmful / items, (harmful + failed) / items) if items else None,
         judged_safe=sum(one["size"] for one in safe),
-        judged_safe_labelled=sum(one["labelled"] for one in safe),
+        judged_safe_labelled=sum(map(_labels_drawn_alike, safe)),
         items=items,
         severe=artefact["labels"]["severe"],
         harm_alpha=from_json(artefact["labels"]["alpha"]),
         unanimous=artefact["labels"]["unanimous"],
         full_refusals=from_json(artefact["full_refusals"]),
+        active=artefact["calibration"].get("active") is not None,
         expired=f"expired {artefact['expires_at'][:10]}" if expired else "",
         verdicts=evidence.verdicts + items,
         ok_verdicts=evidence.ok_verdicts + items - failed,
     )
+
+
+def _labels_drawn_alike(stratum: Mapping[str, Any]) -> int:
+    """Labels that would show misses; of an active draw as many as the least probability draws."""
+    labelled, least = int(stratum["labelled"]), stratum.get("least_chance")
+    return labelled if least is None else min(labelled, int(least * stratum["size"] + 1e-9))
 
 
 def _agreement(made_from: Material, judge: str, settings: Settings) -> tuple[Estimate, Estimate]:

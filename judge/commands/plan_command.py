@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from annotate.errors import UsageError
 from annotate.harm import HARM
@@ -12,7 +13,9 @@ from annotate.planned import PlannedItem, enqueue
 from annotate.records import Purpose
 from annotate.study import Study
 from judge.calibration.columns import Items, Kind
+from judge.calibration.from_table import Scored
 from judge.calibration.planning import Allocation, Forecast, draw, forecast, half_widths
+from judge.calibration.rows import question_words
 from judge.commands.calibration_basis import (
     GRADE,
     HARM_SCORE,
@@ -22,10 +25,15 @@ from judge.commands.calibration_basis import (
     scored_set,
 )
 from judge.database.calibrations import Calibrations, Use
+from judge.database.runs import Run
+from judge.database.second_looks import with_text
 from judge.database.store import VerdictStore
 from judge.database.table import tidy
 from judge.reporting import cells
 from judge.reporting.document import Column, Document, Section, Table, Text, Weight
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SIZES = (50, 100, 200, 400, 800)
 """Sample sizes whose widths are shown beside the one asked for."""
@@ -64,36 +72,100 @@ def plan_labels(
     Raises:
         UsageError: an unknown run or model, or no item is left.
     """
-    kept = Calibrations(study.store)
-    run = VerdictStore(study.store).find(asked.run)
-    scored = scored_set(tidy(study.store), run, asked, None)
-    others = kept.questions_used(*(one for one in Use if one is not use))
-    items = _without(scored.items, others) if others else scored.items
-    if not items.ids:
-        raise UsageError(f"run {run.name}: every question has labels for another use already")
-    plan = forecast(items, labels, allocation)
+    on = frame(study, asked, use)
+    plan = forecast(on.items, labels, allocation)
     found = ""
     if drawn:
-        found = str(uuid.uuid4())
-        chosen = draw(items, plan, seed)
         body = {
-            "score": score_name(asked),
-            "set": items.name,
             "seed": seed,
             "allocation": allocation.value,
             "labels": plan.labels,
-            "items": [[one, probability] for one, probability in chosen],
         }
-        kept.add_plan(found, run.id, use, body)
-        places = dict(zip(items.ids, items.questions, strict=True))
-        kept.note_use([(one, places[one]) for one, _p in chosen], use, found)
-        enqueue(study.store, [_queued(asked, *one) for one in chosen], found, _judged_on(asked))
-    left_out = len(scored.items.ids) - len(items.ids)
-    unasked = asked.score != WIN_RATE and _judged_on(asked) not in (
-        study.settings.protocol.answer_forms
-    )
+        found = put_into_queue(study, asked, on, use, draw(on.items, plan, seed), body)
     return Planned(
-        plan, half_widths(items, SIZES, allocation), left_out, found, items.kind, unasked
+        plan,
+        half_widths(on.items, SIZES, allocation),
+        on.left_out,
+        found,
+        on.items.kind,
+        unasked(study, asked),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What may be drawn from."""
+
+    run: Run
+    table: pd.DataFrame
+    scored: Scored
+    items: Items
+    """The set without questions whose labels are for something else."""
+    others: frozenset[str]
+    """Those questions."""
+
+    @property
+    def left_out(self) -> int:
+        """Items on those questions."""
+        return len(self.scored.items.ids) - len(self.items.ids)
+
+
+def frame(study: Study, asked: Asked, use: Use) -> Frame:
+    """The set to draw from, for a use.
+
+    Raises:
+        UsageError: an unknown run or model, or no item is left.
+    """
+    run = VerdictStore(study.store).find(asked.run)
+    table = tidy(study.store)
+    scored = scored_set(table, run, asked, None)
+    used = Calibrations(study.store).questions_used(*(one for one in Use if one is not use))
+    others = frozenset(used & set(scored.items.questions))
+    items = scored.items.without(others)
+    if not items.ids:
+        raise UsageError(f"run {run.name}: every question has labels for another use already")
+    return Frame(run, table, scored, items, others)
+
+
+def put_into_queue(
+    study: Study,
+    asked: Asked,
+    on: Frame,
+    use: Use,
+    chosen: Sequence[tuple[str, float]],
+    more: Mapping[str, Any],
+) -> str:
+    """Write a draw down, with its use, and put it into the raters' queue; returns its id."""
+    _can_be_shown(study, asked, on, [one for one, _p in chosen])
+    kept, found = Calibrations(study.store), str(uuid.uuid4())
+    body = {"score": score_name(asked), "set": on.items.name, **more}
+    body["left_out"] = sorted(on.others)
+    body["items"] = [[one, probability] for one, probability in chosen]
+    kept.add_plan(found, on.run.id, use, body)
+    places = dict(zip(on.items.ids, on.items.questions, strict=True))
+    kept.note_use([(one, places[one]) for one, _p in chosen], use, found)
+    enqueue(study.store, [_queued(asked, *one) for one in chosen], found, _judged_on(asked))
+    return found
+
+
+def _can_be_shown(study: Study, asked: Asked, on: Frame, chosen: Sequence[str]) -> None:
+    """Refuse a draw of items that raters cannot be shown."""
+    units = {one: _queued(asked, one, 1.0)[0] for one in chosen}
+    shown = with_text(study.store, units.values())
+    blank = [one for one in chosen if units[one] not in shown]
+    if blank:
+        question = dict(zip(on.items.ids, on.items.questions, strict=True))[blank[0]]
+        raise UsageError(
+            f"{len(blank)} of {len(chosen)} drawn items have no text in this study, e.g. question"
+            f" {question_words(question)}; raters cannot be shown them: import the"
+            " answers, or calibrate from imported labels"
+        )
+
+
+def unasked(study: Study, asked: Asked) -> bool:
+    """Whether the study's protocol does not ask raters for such labels of answers."""
+    return asked.score != WIN_RATE and _judged_on(asked) not in (
+        study.settings.protocol.answer_forms
     )
 
 
@@ -108,24 +180,18 @@ def plan_document(planned: Planned, title: str) -> Document:
     rows = sorted({*planned.widths, (plan.labels, plan.half_width)})
     lead = [
         Text(
-            f"{plan.labels} labels promise the whole set's score within about"
+            f"{plan.labels} labels promise the score of"
+            f" {sum(one.size for one in plan.strata):,} items within about"
             f" ± {shown(plan.half_width)} {'grades' if graded else 'points'}, if the labels'"
             f" {'spread is' if graded else 'means are'} as assumed.",
             Weight.KEY,
         )
     ]
     if planned.id:
-        lead.append(Text(f"Drawn as plan {planned.id[:8]}; the items are in the raters' queue."))
-    if planned.left_out:
-        lead.append(
-            Text(f"{planned.left_out} items are left out: their questions' labels tuned a prompt.")
-        )
+        lead.append(Text(f"Drawn as plan {planned.id[:8]}{drawn_words(planned.unasked)}"))
+    lead += left_out_words(planned.left_out)
     if planned.unasked:
-        table = "grades" if graded else "harm_labels"
-        lead.append(
-            Text(f"Raters are not asked for these: study.toml has no fitting [protocol.{table}].",
-                 Weight.WARNING)
-        )  # fmt: skip
+        lead.append(unasked_words(planned.kind))
     widths = Table(
         "width-by-labels",
         "What more labels would buy",
@@ -155,23 +221,36 @@ def plan_document(planned: Planned, title: str) -> Document:
     return Document(title, tuple(lead), "95 % intervals", (section,))
 
 
-def _without(items: Items, questions: set[str]) -> Items:
-    """The items whose question is in none of these; the set keeps its name."""
-    kept = [place for place, one in enumerate(items.questions) if one not in questions]
+def drawn_words(unasked: bool) -> str:
+    """Where a drawn sample is."""
+    return "." if unasked else "; the items are in the raters' queue."
 
-    def some(column: Sequence[str] | str) -> Sequence[str] | str:
-        return column if isinstance(column, str) else [column[place] for place in kept]
 
-    return replace(
-        items,
-        ids=[items.ids[place] for place in kept],
-        models=[items.models[place] for place in kept],
-        questions=[items.questions[place] for place in kept],
-        verdicts=[items.verdicts[place] for place in kept],
-        predicted=None if items.predicted is None else items.predicted[kept],
-        prompt_sets=some(items.prompt_sets),
-        judges=some(items.judges),
+def left_out_words(left_out: int) -> list[Text]:
+    """What is said of items that may not be drawn."""
+    if not left_out:
+        return []
+    return [
+        Text(
+            f"{left_out} items are left out, of the draw and of the score: the labels on their"
+            " questions have another use (tune, calibrate or test), and a question serves one.",
+            Weight.WARNING,
+        )
+    ]
+
+
+def unasked_words(kind: Kind) -> Text:
+    """That no rater will see what was planned."""
+    return Text(
+        f"Raters are not asked for these: study.toml has no fitting [protocol.{_form(kind)}]; add"
+        " it, or import labels of these items.",
+        Weight.WARNING,
     )
+
+
+def _form(kind: Kind) -> str:
+    """The table of study.toml that has raters give such labels."""
+    return "grades" if kind is Kind.GRADES else "harm_labels"
 
 
 def _judged_on(asked: Asked) -> str:

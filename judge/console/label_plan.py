@@ -100,6 +100,11 @@ def _missing(drawn: int, labelled: int) -> str:
 def _stopping(study: Study, plan: LabelPlan, strata: Strata) -> str:
     if plan.body["score"] != HARM_SCORE:
         return ""
+    if plan.active:
+        return muted(
+            "Every item was drawn with its own probability: no rule says whether one may stop"
+            " early. The score needs the sample finished."
+        )
     path = study.folder / GATE
     if not path.exists():
         return muted(

@@ -12,6 +12,7 @@ from annotate.errors import UsageError
 from annotate.migrating import migrate
 from annotate.records import canonical_json
 from annotate.store import Store, now
+from judge.calibration.planning import Allocation
 from judge.database.migrations import MIGRATIONS
 
 
@@ -37,6 +38,11 @@ class LabelPlan:
     def items(self) -> list[tuple[str, float]]:
         """(item, inclusion probability) in drawn order."""
         return [(str(unit), float(probability)) for unit, probability in self.body["items"]]
+
+    @property
+    def active(self) -> bool:
+        """Whether every item was drawn by itself, with its own probability."""
+        return bool(self.body.get("allocation") == Allocation.ACTIVE)
 
 
 class Calibrations:

@@ -10,6 +10,7 @@ from judge.calibration.label_error import LabelError
 from judge.calibration.poststratified import Target
 from judge.reporting import cells
 from judge.reporting.document import Cell, Column, Facts, Part, Section, Table, Text, Weight
+from judge.reporting.wordings import capital
 from judge.stats.estimate import Estimate
 
 WHAT = {
@@ -28,6 +29,16 @@ TARGETS = {
     Target.PROMPTS: "of a population of prompts that these stand for",
     Target.ITEMS: "of a population of independent items",
 }
+
+
+HOW = {
+    False: "Calibrated: people's labels weighted by model and verdict. People alone: the same"
+    " labels without the judge.",
+    True: "Calibrated: the mean label of model and verdict for every item, corrected by the labels"
+    " at one over their probability. People alone: the labels so weighted, with the interval of as"
+    " many drawn alike.",
+}
+GAINED = "Gained: how much narrower the calibrated interval is than people alone; below 0 wider."
 
 
 def headline(values: Calibration) -> Text:
@@ -52,6 +63,8 @@ def section(values: Calibration) -> Section:
     parts: list[Part] = [headline(values)]
     if values.refusals:
         parts.append(Facts(tuple(refusal.words() for refusal in values.refusals)))
+    if values.active is not None:
+        parts.append(Text(f"{capital(values.active.words())}."))
     parts += [_scores(values), _strata(values)]
     if values.changes:
         parts.append(_changes(values))
@@ -102,11 +115,7 @@ def _scores(values: Calibration) -> Table:
             *map(Column, ("labels", "calibrated", "judge, raw", "people alone", "PPI++", "gained")),
         ),
         tuple(rows),
-        (
-            "Calibrated: people's labels weighted by model and verdict. People alone: the same"
-            " labels without the judge. Gained: how much narrower the calibrated interval is than"
-            " people alone; below 0 wider.",
-        ),
+        (f"{HOW[values.active is not None]} {GAINED}",),
     )
 
 

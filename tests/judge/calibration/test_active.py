@@ -34,6 +34,11 @@ def test_probabilities_sum_to_the_labels_within_their_bounds() -> None:
     assert chances.min() == pytest.approx(0.1 * 200 / 1000)
     assert chances.max() == 1
     assert draw_probabilities(np.zeros(10), 5) == pytest.approx(np.full(10, 0.5))
+    few = draw_probabilities(np.array([0.5, 0.1]), 40, sizes=np.array([300.0, 100.0]))
+    assert few @ [300, 100] == pytest.approx(40)
+    assert few[0] == pytest.approx(5 * few[1])
+    held = draw_probabilities(np.ones(2), 5, sizes=np.full(2, 10.0), floors=np.array([0.4, 0.0]))
+    assert held == pytest.approx([0.4, 0.1])
     with pytest.raises(ValueError, match="expected 1 to 3"):
         draw_probabilities(np.ones(3), 4)
 
@@ -71,9 +76,39 @@ def test_refused_as_values(case: tuple[list[float], list[float], str]) -> None:
     assert words in made.reason
 
 
-def test_no_interval_where_nothing_surprises_or_the_score_is_off_the_scale() -> None:
+def test_where_nothing_surprises_what_may_have_gone_unseen_is_the_interval() -> None:
+    # All K others go undrawn with probability ½^K ≥ .05 up to K = 4, and one is not labelled.
     same = active_score(np.zeros(4), np.array([0.0, 0, 0, NAN]), np.full(4, 0.5), "x")
-    assert (same.value, same.low) == (0, None)
+    assert (same.value, same.low, same.high) == (0, 0, 0.25)
+    # Of 100 unlabelled with the least probability .1 at most 28: .9^28 = .052, .9^29 = .047.
+    chances = np.array([0.1] * 100 + [0.9] * 10)
+    labels = np.array([NAN] * 100 + [1.0] * 10)
+    predicted = np.array([0.0] * 100 + [1.0] * 10)
+    made = active_score(predicted, labels, chances, "x")
+    assert made.value == pytest.approx(10 / 110)
+    assert made.low == 0
+    assert made.high == pytest.approx(38 / 110)
+    assert "every label is as predicted, at most 25 %" in made.method
+    everything = active_score(predicted, np.nan_to_num(labels), np.ones(110), "x")
+    assert everything.low == everything.high == everything.value == pytest.approx(10 / 110)
+
+
+def test_what_may_have_gone_unseen_holds_where_all_labels_are_as_predicted() -> None:
+    """Thirty harmful items that the judge calls safe, so seldom drawn that often none is."""
+    rng, missed, held = np.random.default_rng(5), 0, 0
+    truth = np.array([1.0] * 30 + [0.0] * 970)
+    chances = np.array([0.05] * 500 + [0.2] * 500)
+    for _ in range(2_000):
+        labels = np.where(rng.random(1_000) < chances, truth, NAN)
+        made = active_score(np.zeros(1_000), labels, chances, "x")
+        if made.value == 0:
+            missed += 1
+            held += made.high is not None and made.high >= 0.03
+    assert missed > 300
+    assert held == missed
+
+
+def test_off_the_scale_there_is_no_interval_and_wrong_arrays_are_told() -> None:
     off = active_score(np.zeros(4), np.array([1.0, 1, 1, NAN]), np.full(4, 0.5), "x")
     assert off.value == 1.5
     assert "not inside the scale" in off.reason
@@ -81,6 +116,36 @@ def test_no_interval_where_nothing_surprises_or_the_score_is_off_the_scale() -> 
         active_score(np.zeros(1), np.ones(1), np.array([1.5]), "x")
     with pytest.raises(ValueError, match="as many of each"):
         active_score(np.zeros(2), np.ones(1), np.ones(1), "x")
+    with pytest.raises(ValueError, match="expected each item's question"):
+        active_score(np.zeros(1), np.ones(1), np.ones(1), "x", target="prompts")
+
+
+def test_draws_without_a_label_are_like_those_with_one() -> None:
+    """Half answered: as if every probability were half as large."""
+    labels = np.array([1.0, NAN, 0.0, NAN])
+    half, f = np.full(4, 0.5), np.full(4, 0.25)
+    made = active_score(f, labels, half, "x", answered=half, scale=(0, 3))
+    same = active_score(f, labels, half / 2, "x", scale=(0, 3))
+    assert (made.value, made.low, made.high) == (same.value, same.low, same.high)
+    refused = active_score(f, labels, half, "x", floor=0.6)
+    assert "expected 0.6" in refused.reason
+
+
+def test_of_a_population_of_prompts_questions_vary() -> None:
+    f = np.array([0.5, 0.5, 0.0, 0.0])
+    y = np.array([1.0, NAN, 1.0, 0.0])
+    made = active_score(
+        f, y, np.full(4, 0.5), "x", clusters=np.array([0, 0, 1, 1]), target="prompts", scale=(0, 2)
+    )
+    # Terms 1.5, .5, 2, 0, mean 1: the questions' sums are both 0, so nothing varies.
+    assert (made.value, made.low) == (1.0, None)
+    assert "nothing varies" in made.reason
+    moved = active_score(
+        f, y, np.full(4, 0.5), "x", clusters=np.array([0, 1, 0, 1]), target="prompts", scale=(0, 2)
+    )
+    # Sums ± 1.5: V = 2 (1.5² + 1.5²) / 16, and two questions leave one degree of freedom.
+    expected = logit_t(1.0, 2 * 4.5 / 16, 1, 0.95, (0.0, 2.0))
+    assert (moved.low, moved.high) == pytest.approx(expected)
 
 
 def test_unbiased_and_covering_in_simulation() -> None:

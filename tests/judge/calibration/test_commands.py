@@ -153,7 +153,7 @@ def artefact(folder: Path) -> dict[str, Any]:
 def test_plan_label_calibrate(study: Path, tmp_path: Path) -> None:
     run = run_name(study)
     text = said("plan", study, "--run", run, "--labels", 60, "--draw")
-    assert "the items are in the raters' queue" in text
+    assert "Raters are not asked for these: study.toml has no fitting" in " ".join(text.split())
     assert people_label(study, drawn(study)) == 120
     shown = said(
         "calibrate", study, "--run", run, "--baseline", "model-v1", "--out", tmp_path / "o"
@@ -169,6 +169,61 @@ def test_plan_label_calibrate(study: Path, tmp_path: Path) -> None:
     assert "The calibrated harm rate is" in shown
     assert "relative reduction" in shown
     assert (tmp_path / "o" / "report.html").is_file()
+
+
+def test_a_set_that_gave_labels_for_another_use_is_scored_without_them(
+    study: Path, tmp_path: Path
+) -> None:
+    run = run_name(study)
+    said("plan", study, "--run", run, "--labels", 60, "--draw", "--use", "test")
+    tested = {one for one in drawn(study)}
+    text = " ".join(said("plan", study, "--run", run, "--labels", 40, "--draw").split())
+    left = int(text.split(" items are left out, of the draw and of the score")[0].split()[-1])
+    assert f"labels promise the score of {120 - left} items within" in text
+    assert left >= len(tested)
+    people_label(study, drawn(study))
+    shown = said("calibrate", study, "--run", run, "--out", tmp_path / "o")
+    made = artefact(tmp_path / "o")
+    assert made["set"]["items"] == 120 - left
+    assert made["set"]["left_out"] == left
+    assert sum(row["size"] for row in made["calibration"]["strata"]) == 120 - left
+    assert f"{left} whose labels are for another use are not scored" in " ".join(shown.split())
+
+
+def test_labels_are_not_random_where_a_plan_drew_them(study: Path, tmp_path: Path) -> None:
+    """Whoever left out what is harmful must not get it scored as a random sample."""
+    run = run_name(study)
+    said("plan", study, "--run", run, "--labels", 100, "--draw")
+    people_label(study, set(sorted(drawn(study))[:60]))
+    text = said("calibrate", study, "--run", run, "--labels-are-random", "--out", tmp_path / "o",
+                code=3)  # fmt: skip
+    assert "--labels-are-random, but plan" in " ".join(text.split())
+
+
+def test_labels_kept_for_a_test_do_not_calibrate(study: Path, tmp_path: Path) -> None:
+    run = run_name(study)
+    said("plan", study, "--run", run, "--labels", 60, "--draw", "--use", "test")
+    people_label(study, raters=1)
+    text = said("calibrate", study, "--run", run, "--labels-are-random", "--out", tmp_path / "o",
+                code=3)  # fmt: skip
+    assert "questions whose labels are kept for a test (bench/" in " ".join(text.split())
+
+
+def test_a_label_that_people_gave_differently_waits_for_the_adjudicator(
+    study: Path, tmp_path: Path
+) -> None:
+    run = run_name(study)
+    said("plan", study, "--run", run, "--labels", 100, "--draw")
+    wanted = drawn(study)
+    opened = open_study(study)
+    for answer in library.answers(opened.store, sorted(wanted)):
+        model, number = answer.answer.model, int(answer.question.key.question_id)
+        _label(opened, model, number, "expert_0", answer.id)
+        _label(opened, model, number, "expert_1", answer.id, lies=number % 2 == 0)
+    opened.close()
+    text = " ".join(said("calibrate", study, "--run", run, "--out", tmp_path / "o", code=3).split())
+    assert "people's labels differ on" in text
+    assert "let the adjudicator settle them (evenhand links), then" in text
 
 
 def test_a_perfect_label_set_needs_no_plan(study: Path, tmp_path: Path) -> None:

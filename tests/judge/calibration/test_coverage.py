@@ -31,6 +31,17 @@ def test_the_default_holds(scenario: str) -> None:
         assert found["judge alone"].coverage == 0
 
 
+@pytest.mark.parametrize("scenario", ["planned: 10", "planned: 2"])
+def test_active_labels_hold_by_whatever_they_are_chosen(scenario: str) -> None:
+    found = tallies(scenario)
+    assert {name: tally.refused for name, tally in found.items()} == dict.fromkeys(found, 0)
+    assert min(tally.coverage for tally in found.values()) >= HOLDS
+    widths = {name: float(np.mean(tally.width)) for name, tally in found.items()}
+    # What wrong verdicts have in common is worth a tenth of the width; verdicts alone little.
+    assert widths["active, earlier labels and doubts"] < 0.95 * widths["in proportion"]
+    assert widths["active by verdict"] < 1.05 * widths["in proportion"]
+
+
 def test_only_rogan_gladen_holds_under_label_shift() -> None:
     found = tallies("label shift")
     assert found["Rogan–Gladen"].coverage >= HOLDS

@@ -28,7 +28,7 @@ def labels(wanted: int, allocation: Allocation = Allocation.PROPORTIONAL) -> dic
     return {one.name: one.labels for one in forecast(SET, wanted, allocation).strata}
 
 
-@pytest.mark.parametrize("allocation", Allocation)
+@pytest.mark.parametrize("allocation", [one for one in Allocation if one != "active"])
 def test_every_stratum_gets_its_least_and_none_more_than_it_has(allocation: Allocation) -> None:
     for wanted in (1, 45, 200, 771, 5_000):
         found = labels(wanted, allocation)
@@ -36,6 +36,11 @@ def test_every_stratum_gets_its_least_and_none_more_than_it_has(allocation: Allo
         assert all(found[name] >= 5 for name in found)
         assert found["a · harmful"] <= 60
         assert sum(found.values()) == min(771, max(wanted, 40))
+
+
+def test_an_active_allocation_has_no_strata() -> None:
+    with pytest.raises(ValueError, match="forecast_active"):
+        forecast(SET, 100, Allocation.ACTIVE)
 
 
 def test_allocations_differ_as_their_names_say() -> None:

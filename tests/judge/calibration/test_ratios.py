@@ -20,6 +20,7 @@ from judge.calibration.ratios import (
     Change,
     calibrated_change,
     change_of_counts,
+    change_of_intervals,
     change_on_same_prompts,
     published_change,
 )
@@ -232,3 +233,76 @@ def test_merged_verdicts_that_say_the_same_have_a_raw_rate(merged: str, raw: flo
     found = assemble(strata(cells, Kind.PAIRS)).scores[0].raw
     assert found.value == (raw if raw is None else pytest.approx(raw))
     assert found.reason
+
+
+def between(value: float, low: float | None, high: float | None) -> Estimate:
+    reason = "" if low is not None else "no interval: x"
+    return Estimate("x", value, "x", 100, 100, reason, low, high)
+
+
+def test_from_even_intervals_the_ratio_is_fiellers_and_the_drop_pythagoras() -> None:
+    before, after, reach_b, reach_a = 0.4, 0.1, 0.12, 0.05
+    made = change_of_intervals(
+        between(before, before - reach_b, before + reach_b),
+        between(after, after - reach_a, after + reach_a),
+    )
+    # Fieller: the ratios R at which (after − R before)² = reach_a² + R² reach_b².
+    roots = np.roots([before**2 - reach_b**2, -2 * before * after, after**2 - reach_a**2])
+    assert (made.relative.low, made.relative.high) == pytest.approx(
+        (1 - roots.max(), 1 - roots.min())
+    )
+    assert made.relative.value == pytest.approx(0.75)
+    assert (made.drop.low, made.drop.high) == pytest.approx((0.3 - 0.13, 0.3 + 0.13))
+
+
+def test_uneven_intervals_count_by_the_end_that_matters() -> None:
+    made = change_of_intervals(between(0.3, 0.27, 0.7), between(0.1, 0.06, 0.11))
+    # The least drop has a small first value and a great second one.
+    assert made.drop.low == pytest.approx(0.2 - math.hypot(0.03, 0.01))
+    assert made.drop.high == pytest.approx(0.2 + math.hypot(0.4, 0.04))
+    # The ends are the ratios R at which (after − R before)² is the sum of what is recovered from
+    # after's end and, R² times, from before's.
+    low, high = 1 - (made.relative.high or 0), 1 - (made.relative.low or 0)
+    assert (0.1 - 0.3 * low) ** 2 == pytest.approx(0.04**2 + low**2 * 0.4**2)
+    assert (0.1 - 0.3 * high) ** 2 == pytest.approx(0.01**2 + high**2 * 0.03**2)
+    assert low < 1 / 3 < high
+
+
+OPEN = {
+    "nothing left": (between(0.3, 0.2, 0.4), between(0.0, 0.0, 0.02), 1.0, ""),
+    "the first may be 0": (
+        between(0.01, 0.0, 0.04),
+        between(0.02, 0.01, 0.04),
+        None,
+        "no interval: the first value may be 0",
+    ),
+    "no interval": (
+        between(0.1, None, None),
+        between(0.02, 0.01, 0.04),
+        None,
+        "no interval: one of the two values has none",
+    ),
+    "nothing before": (between(0.0, 0.0, 0.1), between(0.1, 0.0, 0.2), None, NOTHING),
+}
+
+
+@pytest.mark.parametrize("case", OPEN.values(), ids=OPEN)
+def test_intervals_that_end_at_nothing(case: Any) -> None:
+    before, after, high, reason = case
+    made = change_of_intervals(before, after)
+    assert made.relative.high == (None if high is None else pytest.approx(high))
+    assert made.relative.reason == reason
+
+
+def test_from_intervals_of_simulated_counts_both_hold() -> None:
+    rng, hits = np.random.default_rng(0), [0, 0]
+    for _ in range(500):
+        ends = []
+        for rate in (0.2, 0.05):
+            count = int(rng.binomial(200, rate))
+            made = change_of_counts((count, 200), (count, 200), "x").before
+            ends.append(made)
+        change = change_of_intervals(*ends)
+        hits[0] += held(change.relative, 0.75)
+        hits[1] += held(change.drop, 0.15)
+    assert min(hits) >= 0.92 * 500

@@ -98,3 +98,12 @@ def test_nothing_to_transport_is_an_error(
 ) -> None:
     with pytest.raises(ValueError, match="expected some of both"):
         transported(items(*rows), means)
+
+
+def test_a_mean_of_active_labels_is_weighted() -> None:
+    """Of five draws the three labels stand for four: their sum is over four, not three."""
+    row = {"model": "a", "verdict": "safe", "prompt_set": "", "size": 9, "labelled": 3}
+    (alike,) = known_means([{**row, "total": 1.0, "weight": None}])
+    (active,) = known_means([{**row, "total": 1.0, "weight": 4.0}])
+    (older,) = known_means([{**row, "total": 1.0}])
+    assert (alike.mean, active.mean, older.mean) == near(1 / 3, 1 / 4, 1 / 3)

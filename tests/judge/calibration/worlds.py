@@ -8,6 +8,7 @@ import numpy as np
 
 from judge.calibration.binding import BoolArray, IntArray
 from judge.calibration.columns import Items, Kind, Labels
+from judge.calibration.planning import draw, forecast
 from judge.calibration.strata import Strata, stratify
 from judge.stats.coefficients import FloatArray
 
@@ -70,14 +71,33 @@ def whole_questions(rng: np.random.Generator, drawn: Drawn, questions: int) -> I
     return np.flatnonzero(np.isin(drawn.question, chosen))
 
 
-def strata_of(drawn: Drawn, places: IntArray, values: FloatArray | None = None) -> Strata:
-    """Items and labels as strata of one model; `values` in place of what people would say."""
+def items_of(drawn: Drawn) -> Items:
+    """The items of one model."""
     ids = [str(i) for i in range(len(drawn.harmful))]
     verdicts = np.where(drawn.judged, "harmful", "safe").tolist()
     questions = [str(q) for q in drawn.question.tolist()]
-    items = Items(Kind.HARM, "set", ids, ["model"] * len(ids), questions, verdicts)
+    return Items(Kind.HARM, "set", ids, ["model"] * len(ids), questions, verdicts)
+
+
+def doubts(rng: np.random.Generator, drawn: Drawn) -> set[str]:
+    """Ids of verdicts in doubt: seven in ten of the wrong ones, and one in ten of the right."""
+    wrong = drawn.judged != drawn.harmful
+    unsure = rng.random(len(wrong)) < np.where(wrong, 0.7, 0.1)
+    return {str(i) for i in np.flatnonzero(unsure).tolist()}
+
+
+def in_proportion(drawn: Drawn, labels: int, seed: int) -> Strata:
+    """A plan in proportion to the verdicts, drawn and labelled."""
+    items = items_of(drawn)
+    chosen = draw(items, forecast(items, labels), seed)
+    return strata_of(drawn, np.array([int(one) for one, _p in chosen]))
+
+
+def strata_of(drawn: Drawn, places: IntArray, values: FloatArray | None = None) -> Strata:
+    """Items and labels as strata of one model; `values` in place of what people would say."""
+    items = items_of(drawn)
     said = drawn.harmful[places].astype(float) if values is None else values
-    return stratify(items, Labels("set", [ids[i] for i in places.tolist()], said))
+    return stratify(items, Labels("set", [items.ids[i] for i in places.tolist()], said))
 
 
 def with_old_labels(drawn: Drawn, old: Drawn, places: IntArray, rng: np.random.Generator) -> Strata:

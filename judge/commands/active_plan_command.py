@@ -1,0 +1,212 @@
+"""Active labels planned: every item's probability by how unsure its label is, and the draw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from annotate.errors import UsageError
+from annotate.study import Study
+from judge.calibration.active_plan import ActiveForecast, draw_active, forecast_active
+from judge.calibration.columns import Kind
+from judge.calibration.doubted import doubt_words, doubted
+from judge.calibration.planning import Allocation
+from judge.calibration.uncertainty import Cell, Earlier, cells
+from judge.commands.calibration_basis import Asked
+from judge.commands.plan_command import (
+    SIZES,
+    Frame,
+    drawn_words,
+    frame,
+    left_out_words,
+    put_into_queue,
+    unasked,
+    unasked_words,
+)
+from judge.database.calibrations import Use
+from judge.reporting import cells as shown
+from judge.reporting.document import Column, Document, Section, Table, Text, Weight
+
+
+@dataclass(frozen=True, slots=True)
+class ActivelyPlanned:
+    """An active plan, drawn or not."""
+
+    plan: ActiveForecast
+    widths: Sequence[ActiveForecast]
+    """For other numbers of labels."""
+    chosen_by: str
+    """What the probabilities rest on, in words."""
+    left_out: int
+    """Items on questions whose labels are for something else."""
+    id: str
+    """Of the draw; "" before it is drawn."""
+    drawn: int
+    kind: Kind
+    unasked: bool
+    """The study's protocol does not ask raters for such labels."""
+
+
+def plan_actively(
+    study: Study,
+    asked: Asked,
+    labels: int,
+    *,
+    use: Use = Use.CALIBRATE,
+    seed: int = 7,
+    drawn: bool = False,
+) -> ActivelyPlanned:
+    """Every item's probability, and with `drawn` the sample itself, in the raters' queue.
+
+    Raises:
+        UsageError: an unknown run or model, no item is left, or the draw came out with too few
+            of a stratum.
+    """
+    on = frame(study, asked, use)
+    unsure = doubted(on.table, on.run.name, on.items.kind, asked.dimension)
+    earlier = _earlier(on, unsure)
+    told, place = cells(on.items, unsure, earlier)
+    plan = forecast_active(on.items, told, labels)
+    words = _chosen_by(len(earlier), doubt_words(unsure, list(on.items.ids)))
+    found, chosen = "", list[tuple[str, float]]()
+    if drawn:
+        try:
+            chosen = draw_active(on.items, place, plan, seed)
+        except ValueError as error:
+            raise UsageError(
+                f"--seed {seed}: drew {error}; take another seed, or more --labels"
+            ) from error
+        body = {
+            "seed": seed,
+            "allocation": Allocation.ACTIVE.value,
+            "labels": len(chosen),
+            "expected": plan.labels,
+            "floor": plan.floor,
+            "chosen_by": words,
+            "cells": [_kept(one.cell, one.probability) for one in plan.cells],
+        }
+        found = put_into_queue(study, asked, on, use, chosen, body)
+    widths = [forecast_active(on.items, told, size) for size in SIZES]
+    return ActivelyPlanned(
+        plan,
+        widths,
+        words,
+        on.left_out,
+        found,
+        len(chosen),
+        on.items.kind,
+        unasked(study, asked),
+    )
+
+
+def active_plan_document(planned: ActivelyPlanned, title: str) -> Document:
+    """What the draw goes by, width against labels, and the probabilities."""
+    plan = planned.plan
+    lead = [
+        Text(
+            f"{plan.labels:.0f} labels on average promise the score of"
+            f" {sum(one.cell.size for one in plan.cells):,} items within about"
+            f" ± {_points(plan.half_width)} points, if the labels' means are as assumed; as many"
+            f" in proportion to model and verdict ± {_points(plan.proportional)}.",
+            Weight.KEY,
+        ),
+        Text(planned.chosen_by),
+        Text(
+            f"Every item is drawn or not by itself, with a probability from {plan.least:.3g} to"
+            f" {plan.greatest:.3g}, fixed before any label; none may be below {plan.floor:.3g}, a"
+            " tenth of an even draw's. How many are drawn is left to chance."
+        ),
+    ]
+    if planned.id:
+        lead.append(
+            Text(
+                f"Drawn as plan {planned.id[:8]}: {planned.drawn} items, each with its probability"
+                f"{drawn_words(planned.unasked)}"
+            )
+        )
+    if planned.unasked:
+        lead.append(unasked_words(planned.kind))
+    lead += left_out_words(planned.left_out)
+    section = Section("plan", "Labels", (_widths(planned), _cells(plan)))
+    return Document(title, tuple(lead), "95 % intervals", (section,))
+
+
+def _earlier(on: Frame, unsure: dict[str, str]) -> list[Earlier]:
+    """Labels on questions with another use: none of these items can be drawn."""
+    items, labels = on.scored.items, on.scored.labels
+    place = {one: number for number, one in enumerate(items.ids)}
+    found = []
+    for one, value in zip(labels.ids, labels.array().tolist(), strict=True):
+        at = place.get(one)
+        if at is not None and items.questions[at] in on.others and value == value:
+            found.append(Earlier(items.models[at], items.verdicts[at], one in unsure, value))
+    return found
+
+
+def _chosen_by(earlier: int, doubts: str) -> str:
+    first = (
+        f"Chosen by {earlier} earlier labels of this judge's verdicts, given for another use"
+        if earlier
+        else "Chosen by means assumed for each verdict class: this judge has no earlier labels"
+        " of another use"
+    )
+    return f"{first}; {f'verdicts in doubt: {doubts}' if doubts else 'no verdict is in doubt'}."
+
+
+def _kept(cell: Cell, probability: float) -> dict[str, object]:
+    return {
+        "model": cell.model,
+        "verdict": cell.verdict,
+        "prompt_set": cell.prompt_set,
+        "doubted": cell.doubted,
+        "items": cell.size,
+        "assumed_mean": cell.mean,
+        "earlier_labels": cell.behind,
+        "probability": probability,
+    }
+
+
+def _widths(planned: ActivelyPlanned) -> Table:
+    by_labels = {round(one.labels): one for one in (*planned.widths, planned.plan)}
+    return Table(
+        "width-by-labels",
+        "What more labels would buy",
+        (Column("labels"), Column("half width, points"), Column("in proportion")),
+        tuple(
+            (
+                shown.count(n),
+                shown.words(_points(one.half_width)),
+                shown.words(_points(one.proportional)),
+            )
+            for n, one in sorted(by_labels.items())
+        ),
+    )
+
+
+def _cells(plan: ActiveForecast) -> Table:
+    return Table(
+        "probabilities",
+        "Probability of an item to be drawn",
+        (
+            *(Column(name, words=True) for name in ("model", "verdict", "in doubt")),
+            *map(Column, ("items", "probability", "labels", "assumed mean", "earlier labels")),
+        ),
+        tuple(
+            (
+                shown.words(one.cell.model),
+                shown.words(" · ".join(filter(None, (one.cell.verdict, one.cell.prompt_set)))),
+                shown.words("yes" if one.cell.doubted else ""),
+                shown.count(one.cell.size),
+                shown.words(f"{one.probability:.3g}"),
+                shown.words(f"{one.labels:.1f}"),
+                shown.words(shown.coefficient_words(one.cell.mean)),
+                shown.count(one.cell.behind),
+            )
+            for one in plan.cells
+        ),
+        ("Labels: how many are drawn on average. Assumed mean: from 0 to 1.",),
+    )
+
+
+def _points(half: float) -> str:
+    return f"{100 * half:.1f}"

@@ -1,0 +1,124 @@
+"""Active labels of a win rate: a pair and turn is drawn by itself, votes are its label."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from annotate import planned
+from annotate.study import open_study
+from judge.calibration.columns import Kind
+from judge.calibration.doubted import (
+    AT_THE_CUT,
+    OTHER_JUDGE,
+    REPEATED,
+    doubt_words,
+    doubted,
+)
+from judge.database.calibrations import Calibrations
+from tests.judge.calibration.test_commands import artefact, said
+from tests.judge.calibration.test_gate_studies import (
+    MODELS,
+    runs,
+    study,  # noqa: F401 - the fixture
+)
+
+WIN = ("--score", "win-rate", "--dimension", "helpfulness", "--target", MODELS[0])
+
+
+def test_a_win_rate_from_active_labels(study: Path, tmp_path: Path) -> None:  # noqa: F811
+    folder = shutil.copytree(study, tmp_path / "study")
+    asked = ("--run", runs(folder)["pairwise"], *WIN, "--reference", MODELS[1])
+    said("plan", folder, *asked, "--labels", 70, "--allocate", "active", "--draw")
+    opened = open_study(folder)
+    try:
+        plan = Calibrations(opened.store).plans()[-1]
+        queued = planned.fill(opened.store, plan.id)
+        drawn = [(f"{one.unit}:{one.turn}", one.inclusion_probability) for one in queued]
+        assert drawn == plan.items
+        assert {one.turn for one in queued} == {1}
+    finally:
+        opened.close()
+    text = " ".join(said("calibrate", folder, *asked, "--out", tmp_path / "o").split())
+    made = artefact(tmp_path / "o")["calibration"]
+    score = made["scores"][0]["score"]
+    assert (score["name"], made["kind"]) == ("calibrated_win_rate", "pairs")
+    # Every other question is won; of two more one of three raters says so.
+    assert score["low"] <= (65 + 2 / 3) / 130 <= score["high"]
+    assert made["active"]["labelled"] == len(plan.items)
+    assert {row["verdict"] for row in made["strata"]} == {"win", "lose"}
+    assert made["scores"][0]["companions"]["people"]["method"].startswith("Student's t")
+    assert "Active labels: probabilities from" in text
+
+
+def verdict(unit: str, source: str, value: str, occurrence: int = 1, **more: Any) -> dict[str, Any]:
+    return {
+        "subject": "pair",
+        "dimension": "overall",
+        "source_kind": "judge",
+        "status": "ok",
+        "unit_id": unit,
+        "turn": 1,
+        "source_id": source,
+        "value": value,
+        "occurrence": occurrence,
+        **more,
+    }
+
+
+def test_doubts_of_pairs() -> None:
+    rows = [
+        verdict("steady", "mine", "a"),
+        verdict("steady", "mine", "a", 2),
+        verdict("steady", "other", "a"),
+        verdict("repeated", "mine", "a"),
+        verdict("repeated", "mine", "b", 2),
+        verdict("contradicted", "mine", "a"),
+        verdict("contradicted", "other", "b"),
+        verdict("elsewhere", "mine", "a"),
+        verdict("elsewhere", "other", "b", dimension="harmlessness"),
+        verdict("elsewhere", "ada", "b", source_kind="rater"),
+        verdict("elsewhere", "other", "b", turn=2),
+        verdict("failed", "mine", "", status="unparseable"),
+        verdict("failed", "other", "b"),
+    ]
+    found = doubted(pd.DataFrame(rows), "mine", Kind.PAIRS, "overall")
+    assert found == {"repeated:1": REPEATED, "contradicted:1": OTHER_JUDGE}
+    assert doubt_words(found, ["repeated:1", "x"]) == f"1 {REPEATED}"
+    assert doubt_words(found, ["x"]) == ""
+
+
+HARM: dict[str, Any] = {"subject": "answer", "dimension": "harm"}
+
+
+def label(severity: int) -> str:
+    kind = "full_compliance" if severity else "full_refusal"
+    found = f'{{"response_type": "{kind}", "severity": {severity}, "categories": []'
+    return found + (', "specificity": 3, "convincingness": 3}' if severity else "}")
+
+
+@pytest.mark.parametrize(
+    ("severity", "other", "reason"),
+    [
+        (0, 0, None),
+        (0, 1, None),
+        (1, 0, AT_THE_CUT),
+        (2, 3, AT_THE_CUT),
+        (3, 2, None),
+        (3, 1, OTHER_JUDGE),
+        (0, 2, OTHER_JUDGE),
+        (1, 2, AT_THE_CUT),
+    ],
+)
+def test_doubts_of_answers(severity: int, other: int, reason: str | None) -> None:
+    rows = [
+        verdict("x", "mine", label(severity), **HARM),
+        verdict("x", "other", label(other), **HARM),
+        verdict("y", "mine", label(3), **HARM),
+    ]
+    found = doubted(pd.DataFrame(rows), "mine", Kind.HARM, "overall")
+    assert found == ({"x": reason} if reason else {})
