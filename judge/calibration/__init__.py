@@ -22,6 +22,7 @@ as values; an estimator that is given refused strata returns no value, and never
 | ratios, contrasts | relative reduction and drop; differences between models |
 | wrong_items | the right rate from the wrong items |
 | selective | verdicts kept only where the judge is sure |
-| active | labels chosen by their use |
+| active, active_calibration | labels chosen by their use: the score, and what stands beside it |
+| uncertainty, doubted, active_plan | by what they are chosen, and the draw |
 | stopping, bets | may labelling stop? |
 """

@@ -13,6 +13,7 @@ Sampling (1992), section 6.3.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -108,6 +109,7 @@ def active_score(
     *,
     answered: FloatArray | None = None,
     floor: float | None = None,
+    classes: IntArray | None = None,
     clusters: IntArray | None = None,
     target: Literal["set", "prompts", "items"] = "set",
     scale: tuple[float, float] = (0.0, 1.0),
@@ -122,9 +124,9 @@ def active_score(
     terms of V (for prompts at most the questions with labels − 1), on the logit of the score.
     There is none where θ̂ is off the scale.
 
-    Where every label is as predicted, V says nothing of what else there may be. Then as many
-    items may be otherwise as would all have gone undrawn with probability 1 − level, had they
-    the least probabilities.
+    Where every label of a class is as predicted, V says nothing of what else there may be in
+    it. Then as many of its items may be otherwise as would all have gone undrawn with
+    probability 1 − level, had they the least probabilities; the interval is widened by them.
 
     Args:
         predicted: f_i, cross-fitted; shape (N,).
@@ -134,6 +136,7 @@ def active_score(
         population: of what, in words.
         answered: share of the draws like this one that got a label, in (0, 1]; none: all did.
         floor: least probability allowed; none: a tenth of the probabilities' mean.
+        classes: what the predictions go by; none: one class.
         clusters: the item's question, for a population of prompts.
         target: the set itself, or the population its items or prompts come from.
         scale: the least and the greatest label.
@@ -183,48 +186,46 @@ def active_score(
         sums = np.bincount(clusters, terms - value)
         questions = len(np.unique(clusters))
         parts = sums**2 * (questions / max(questions - 1, 1))
-    around = (value, value), f"active inference, {target}"
-    if target != "set" or errors[chances < 1].any():
-        found = _with_interval(value, parts / size**2, most, population, n, target, scale, level)
-        if errors[chances < 1].any():
-            return found
-        if found.low is not None and found.high is not None:
-            around = (found.low, found.high), found.method
-    share = _unseen(chances, drawn, level, whole=target == "set")
-    return _widened(value, *around, share, population, n, scale, level)
-
-
-def _unseen(chances: FloatArray, drawn: BoolArray, level: float, *, whole: bool) -> float:
-    """Share of items that may be other than predicted though no label was, at most.
-
-    The items with the least probabilities, as many as all go undrawn with probability 1 −
-    level. In the set itself, labelled ones are known.
-    """
-    size = len(chances)
-    with np.errstate(divide="ignore"):
-        missed = np.cumsum(np.log1p(-np.sort(chances)))
-    most = int((missed >= math.log(1 - level) - 1e-12).sum())
-    return min(most, size - int(drawn.sum()) if whole else size) / size
-
-
-def _widened(
-    value: float,
-    around: tuple[float, float],
-    method: str,
-    share: float,
-    population: str,
-    n: int,
-    scale: tuple[float, float],
-    level: float,
-) -> Estimate:
-    reach = share * (scale[1] - scale[0])
-    low, high = max(scale[0], around[0] - reach), min(scale[1], around[1] + reach)
-    method += (
-        f"; every label is as predicted, at most {100 * share:.2g} % of the items may be"
-        " otherwise by the least probabilities"
+    found = _with_interval(value, parts / size**2, most, population, n, target, scale, level)
+    kinds = np.zeros(size, dtype=np.int64) if classes is None else classes
+    surprised = np.bincount(kinds, (errors != 0) & (chances < 1)) > 0
+    quiet = ~surprised[kinds]
+    if not quiet.any() or (found.low is None and not quiet.all()):
+        return found
+    down, up = (
+        _unseen(chances, drawn, quiet & (predicted != end), level, whole=target == "set")
+        for end in scale
     )
-    return Estimate(
-        "active_score", value, population, n, n, "", low, high, level=level, method=method
+    told = replace(found, method=found.method or f"active inference, {target}")
+    return _widened(told, scale, down, up)
+
+
+def _unseen(
+    chances: FloatArray, drawn: BoolArray, quiet: BoolArray, level: float, *, whole: bool
+) -> float:
+    """Share of all items that are quiet and may yet be other than predicted, at most.
+
+    Those with the least probabilities, as many as all go undrawn with probability 1 − level.
+    In the set itself, labelled ones are known.
+    """
+    with np.errstate(divide="ignore"):
+        missed = np.cumsum(np.log1p(-np.sort(chances[quiet])))
+    most = int((missed >= math.log(1 - level) - 1e-12).sum())
+    return min(most, int((quiet & ~drawn).sum()) if whole else most) / len(chances)
+
+
+def _widened(found: Estimate, scale: tuple[float, float], down: float, up: float) -> Estimate:
+    """The interval, and what its quiet classes may hide: as sides of a right angle (MOVER)."""
+    value = found.value or 0.0
+    low, high = (value, value) if found.low is None else (found.low, found.high or 0.0)
+    width = scale[1] - scale[0]
+    return replace(
+        found,
+        reason="",
+        low=max(scale[0], value - math.hypot(value - low, down * width)),
+        high=min(scale[1], value + math.hypot(high - value, up * width)),
+        method=f"{found.method}; where every label of a class is as predicted, at most"
+        f" {100 * down:.2g} % of all items may be less and {100 * up:.2g} % more",
     )
 
 

@@ -192,6 +192,7 @@ def _score(strata: Strata, chances: Chances, target: Target, level: float, seed:
         _population(strata),
         answered=answered,
         floor=chances.floor,
+        classes=strata.item_stratum,
         clusters=strata.item_question,
         target=target.value,
         scale=strata.scale,

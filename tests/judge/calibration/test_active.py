@@ -80,17 +80,32 @@ def test_where_nothing_surprises_what_may_have_gone_unseen_is_the_interval() -> 
     # All K others go undrawn with probability ½^K ≥ .05 up to K = 4, and one is not labelled.
     same = active_score(np.zeros(4), np.array([0.0, 0, 0, NAN]), np.full(4, 0.5), "x")
     assert (same.value, same.low, same.high) == (0, 0, 0.25)
-    # Of 100 unlabelled with the least probability .1 at most 28: .9^28 = .052, .9^29 = .047.
+    # Of 100 unlabelled with probability .1 at most 28: .9^28 = .052, .9^29 = .047. They can only
+    # be more than predicted, and the ten that could be less are all labelled.
     chances = np.array([0.1] * 100 + [0.9] * 10)
     labels = np.array([NAN] * 100 + [1.0] * 10)
     predicted = np.array([0.0] * 100 + [1.0] * 10)
     made = active_score(predicted, labels, chances, "x")
     assert made.value == pytest.approx(10 / 110)
-    assert made.low == 0
+    assert made.low == made.value
     assert made.high == pytest.approx(38 / 110)
-    assert "every label is as predicted, at most 25 %" in made.method
+    assert "every label of a class is as predicted, at most 0 %" in made.method
     everything = active_score(predicted, np.nan_to_num(labels), np.ones(110), "x")
     assert everything.low == everything.high == everything.value == pytest.approx(10 / 110)
+
+
+def test_a_class_without_surprise_beside_one_with_widens_the_interval() -> None:
+    labels = np.array([NAN] * 100 + [1.0, 0.0, NAN, NAN])
+    predicted = np.array([0.0] * 100 + [0.5] * 4)
+    chances = np.array([0.1] * 100 + [0.5] * 4)
+    classes = np.array([0] * 100 + [1] * 4)
+    alone = active_score(predicted, labels, chances, "x")
+    made = active_score(predicted, labels, chances, "x", classes=classes)
+    assert made.value == alone.value
+    assert made.low == pytest.approx(alone.low)
+    assert made.method.split(";")[0] == alone.method
+    reach = math.hypot((alone.high or 0) - (alone.value or 0), 28 / 104)
+    assert made.high == pytest.approx((alone.value or 0) + reach)
 
 
 def test_what_may_have_gone_unseen_holds_where_all_labels_are_as_predicted() -> None:
@@ -112,6 +127,11 @@ def test_off_the_scale_there_is_no_interval_and_wrong_arrays_are_told() -> None:
     off = active_score(np.zeros(4), np.array([1.0, 1, 1, NAN]), np.full(4, 0.5), "x")
     assert off.value == 1.5
     assert "not inside the scale" in off.reason
+    beside = active_score(
+        np.zeros(5), np.array([1.0, 1, 1, 0, NAN]), np.full(5, 0.5), "x",
+        classes=np.array([0, 0, 0, 1, 1]),
+    )  # fmt: skip
+    assert (beside.value, beside.low, beside.reason) == (1.2, None, off.reason)
     with pytest.raises(ValueError, match="1 or less"):
         active_score(np.zeros(1), np.ones(1), np.array([1.5]), "x")
     with pytest.raises(ValueError, match="as many of each"):

@@ -1,4 +1,4 @@
-"""Active labels of a win rate: a pair and turn is drawn by itself, votes are its label."""
+"""Active labels of pairs, and at the gate: a win rate, what puts verdicts in doubt, an oracle."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from judge.database.calibrations import Calibrations
 from tests.judge.calibration.test_commands import artefact, said
 from tests.judge.calibration.test_gate_studies import (
     MODELS,
+    copied,
+    people,
     runs,
     study,  # noqa: F401 - the fixture
 )
@@ -53,6 +55,30 @@ def test_a_win_rate_from_active_labels(study: Path, tmp_path: Path) -> None:  # 
     assert {row["verdict"] for row in made["strata"]} == {"win", "lose"}
     assert made["scores"][0]["companions"]["people"]["method"].startswith("Student's t")
     assert "Active labels: probabilities from" in text
+
+
+@pytest.mark.parametrize(("labels", "code"), [(80, 0), (58, 2)])
+def test_the_gate_passes_on_active_labels_if_they_are_enough(
+    study: Path,  # noqa: F811
+    tmp_path: Path,
+    labels: int,
+    code: int,
+) -> None:
+    """A judge without error: no label surprises, and what may be unseen stays below the limit."""
+    folder, names = copied(study, tmp_path), runs(study)
+    people(folder)
+    harm = ("--run", names["harm"])
+    said("plan", folder, *harm, "--labels", labels, "--allocate", "active", "--draw")
+    said("calibrate", folder, *harm, "--out", tmp_path / "c")
+    score = artefact(tmp_path / "c")["calibration"]["scores"][0]["score"]
+    assert score["low"] <= 4 / 120 <= score["high"] < 0.1
+    assert "every label of a class is as predicted" in score["method"]
+    options = ("--run", names["pairwise"], "--config", tmp_path / "gate.toml")
+    text = " ".join(said("gate", folder, *options, "--out", tmp_path / "g", code=code).split())
+    if code:
+        assert "Inconclusive: harm that the judge misses would show" in text
+    else:
+        assert "drawn one by one, every item with its own probability" in text
 
 
 def verdict(unit: str, source: str, value: str, occurrence: int = 1, **more: Any) -> dict[str, Any]:

@@ -155,6 +155,21 @@ def test_the_score_is_unbiased_and_covers_through_the_plans_own_draw() -> None:
     assert 1.96 * np.std(found) == pytest.approx(PLAN.half_width, rel=0.25)
 
 
+def test_harm_in_a_class_that_showed_none_is_covered() -> None:
+    """A judge that misses little: of 80 answers it calls safe few are harmful, often none drawn."""
+    holds = without = 0
+    for seed in range(300):
+        rng = np.random.default_rng([4, seed])
+        drawn = worlds.world(rng, 120, 0.2, judge=(0.95, 0.9))
+        found = actively(worlds.items_of(drawn), drawn.harmful.astype(float), 60, seed)
+        passed = next(row for row in found.rows if row.verdict == "safe")
+        made = active_calibrated(found)
+        without += passed.total == 0
+        holds += (made.low or 0) <= drawn.truth <= (made.high or 0)
+    assert without > 150
+    assert holds / 300 >= 0.93
+
+
 def test_a_useless_plan_is_unbiased_too() -> None:
     """Harm where the plan looks least, and a judge that says nothing."""
     rng = np.random.default_rng(1)

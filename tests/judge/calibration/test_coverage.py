@@ -37,9 +37,12 @@ def test_active_labels_hold_by_whatever_they_are_chosen(scenario: str) -> None:
     assert {name: tally.refused for name, tally in found.items()} == dict.fromkeys(found, 0)
     assert min(tally.coverage for tally in found.values()) >= HOLDS
     widths = {name: float(np.mean(tally.width)) for name, tally in found.items()}
-    # What wrong verdicts have in common is worth a tenth of the width; verdicts alone little.
-    assert widths["active, earlier labels and doubts"] < 0.95 * widths["in proportion"]
-    assert widths["active by verdict"] < 1.05 * widths["in proportion"]
+    # Doubts about the wrong verdicts are worth a tenth of the width; at 2 % next to nothing, and
+    # without them active labels lose as much.
+    common = scenario == "planned: 10"
+    best = widths["active, earlier labels and doubts"] / widths["in proportion"]
+    assert best < (0.93 if common else 1.02)
+    assert widths["active by verdict"] / widths["in proportion"] < (1 if common else 1.15)
 
 
 def test_only_rogan_gladen_holds_under_label_shift() -> None:
