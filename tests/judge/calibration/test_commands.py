@@ -200,6 +200,23 @@ def test_labels_are_not_random_where_a_plan_drew_them(study: Path, tmp_path: Pat
     assert "--labels-are-random, but plan" in " ".join(text.split())
 
 
+def test_what_cannot_be_shown_is_not_drawn_and_leaves_no_plan(study: Path) -> None:
+    opened = open_study(study)
+    (answer, *_rest) = library.answer_ids(opened.store)
+    with opened.store.write() as conn:
+        conn.execute("INSERT INTO answer_excluded (answer, reason) VALUES (?, 'leak')", (answer,))
+    opened.close()
+    done = evenhand("plan", study, "--run", run_name(study), "--labels", 120, "--draw")
+    assert done.exit_code == 2
+    assert "1 of 120 drawn items have no text in this study, e.g. question bench/" in " ".join(
+        done.output.split()
+    )
+    opened = open_study(study)
+    count = opened.store.conn.execute("SELECT count(*) FROM label_plan").fetchone()[0]
+    opened.close()
+    assert count == 0
+
+
 def test_labels_kept_for_a_test_do_not_calibrate(study: Path, tmp_path: Path) -> None:
     run = run_name(study)
     said("plan", study, "--run", run, "--labels", 60, "--draw", "--use", "test")
