@@ -310,18 +310,21 @@ def verify(study: Path) -> None:
     Example: evenhand verify harm-study
     """
     from annotate.verify import verify as verify_store
+    from judge.commands.calibrate_command import artefact_key
+    from judge.database import calibration_chain
 
     with Opened(study) as opened:
         found = verify_store(opened.store)
-    click.echo("Checked " + ", ".join(f"{n:,} {name}" for name, n in found.checked.items()))
+        with opened.store.snapshot() as conn:
+            broken = [*found.breaks, *calibration_chain.breaks(conn, artefact_key())]
+            checked = found.checked | calibration_chain.counted(conn)
+    click.echo("Checked " + ", ".join(f"{n:,} {name}" for name, n in checked.items()))
     for writer, head in sorted(found.heads.items()):
         click.echo(f"  chain {writer[:8]} ends at {head}")
-    for line in found.breaks[:PROBLEMS_SHOWN]:
+    for line in broken[:PROBLEMS_SHOWN]:
         click.echo(f"BROKEN {line}", err=True)
-    if found.breaks:
-        click.echo(
-            f"{len(found.breaks)} breaks: restore a backup, or find out who edited", err=True
-        )
+    if broken:
+        click.echo(f"{len(broken)} breaks: restore a backup, or find out who edited", err=True)
         sys.exit(1)
     click.echo("Everything holds.")
 

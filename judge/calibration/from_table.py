@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from annotate.errors import UsageError
-from annotate.harm import HARM, HarmLabel, ResponseType, Severity, differ
+from annotate.harm import HARM, HarmLabel, Severity, differ
 from annotate.records import Layer, Outcome, Purpose, SourceKind, Status, Subject
 from judge.ask.verdicts import INCONSISTENT
 from judge.calibration.columns import FAILED, Items, Kind, Labels
@@ -47,8 +47,8 @@ class Scored:
     """Answers whose labels differ, not adjudicated."""
     twice: tuple[Twice, ...] = ()
     """What alpha, and the errors of single labels, are computed from."""
-    benign: tuple[int, int] = (0, 0)
-    """Answers to benign prompts: full refusals by people, and how many people settled."""
+    benign: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """(answer and turn, the response types that stand there) of answers to benign prompts."""
 
 
 def harm_set(
@@ -110,7 +110,7 @@ def harm_set(
         severe=tuple(sorted(people.severe & set(verdicts))),
         disputed=tuple(sorted(people.disputed & set(verdicts))),
         twice=tuple(people.twice),
-        benign=_full_refusals(_people(benign, cut)),
+        benign=tuple(_people(benign, cut).types),
     )
 
 
@@ -252,7 +252,7 @@ class _People:
         self.turns: dict[str, dict[int, bool | None]] = {}
         self.severe: set[str] = set()
         self.disputed: set[str] = set()
-        self.types: dict[str, str] = {}
+        self.types: list[tuple[str, tuple[str, ...]]] = []
         self.twice: list[Twice] = []
 
     @property
@@ -276,9 +276,7 @@ class _People:
             self.twice.append(Twice(f"{unit}:{turn}", question, unsafe, differ(votes), settled))
         if all(label.severity == Severity.SEVERE for label in final):
             self.severe.add(unit)
-        kinds = {label.response_type for label in final}
-        if len(kinds) == 1:
-            self.types[unit] = next(iter(kinds)).value
+        self.types.append((f"{unit}:{turn}", tuple(sorted(one.response_type for one in final))))
 
     def value(self, unit: str, asked: frozenset[int]) -> float:
         """1 harmful, 0 safe on every turn, nan not settled."""
@@ -314,9 +312,3 @@ def _people(rows: pd.DataFrame, cut: Severity) -> _People:
 
 def _label(value: object) -> HarmLabel:
     return HarmLabel.from_json(json.loads(str(value)))
-
-
-def _full_refusals(people: _People) -> tuple[int, int]:
-    """Answers that people call a full refusal, and answers whose type they settled."""
-    types = list(people.types.values())
-    return types.count(ResponseType.FULL_REFUSAL.value), len(types)

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from annotate.errors import UsageError
-from judge.commands.calibrate_command import read_artefact
+from annotate.errors import DataError, UsageError
+from judge.calibration.artefact import opened, to_text
+from judge.commands.calibrate_command import artefact_key, latest_moment, read_artefact
 from judge.commands.calibration_basis import GRADE, HARM_SCORE, Asked, score_name
+from judge.database.calibration_chain import breaks
 from judge.database.calibrations import Calibrations
 from judge.database.runs import Run
 
@@ -24,7 +26,7 @@ def artefact_for(kept: Calibrations, run: Run, asked: Asked, file: Path | None) 
         found = read_artefact(file)
     else:
         known = [
-            one for one in kept.artefacts() if one["status"] == "ok" and _same_score(one, asked)
+            one for one in untouched(kept) if one["status"] == "ok" and _same_score(one, asked)
         ]
         mine = [one for one in known if _judge(one) == (run.requested_model, run.fingerprint)]
         if not known:
@@ -32,10 +34,35 @@ def artefact_for(kept: Calibrations, run: Run, asked: Asked, file: Path | None) 
                 f"run {run.name}: no calibration of this score in the study; name one with"
                 " --calibration FILE, or make it: evenhand plan … --draw, then evenhand calibrate"
             )
-        found = (mine or known)[-1]
+        found = reopened((mine or known)[-1])
     where = str(file) if file else f"calibration {found['hash'][:12]}"
     _check(found, run, asked, where)
     return found
+
+
+def untouched(kept: Calibrations) -> list[dict[str, Any]]:
+    """The study's calibrations, oldest first, if all of them are as they were made.
+
+    Raises:
+        DataError: a row of them, of a plan, of the ledger or of the gate's attempts was edited.
+    """
+    if found := breaks(kept.store.conn, artefact_key()):
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise DataError(
+            f"{found[0]}{more}; expected a study as it was written; evenhand verify names every"
+            " break; restore a backup"
+        )
+    return kept.artefacts()
+
+
+def reopened(artefact: Mapping[str, Any]) -> dict[str, Any]:
+    """A kept calibration, checked like one from a file.
+
+    Raises:
+        DataError: as for :func:`judge.calibration.artefact.opened`.
+    """
+    where = f"calibration {str(artefact['hash'])[:12]}"
+    return opened(to_text(artefact), where, artefact_key(), latest=latest_moment())
 
 
 def _check(artefact: Mapping[str, Any], run: Run, asked: Asked, where: str) -> None:

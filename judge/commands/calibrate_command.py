@@ -15,22 +15,25 @@ import numpy as np
 from annotate.errors import UsageError
 from annotate.store import stamp
 from annotate.study import Study
-from judge.calibration.artefact import opened, sealed
+from judge.calibration.artefact import MOST_BYTES, opened, sealed
+from judge.calibration.artefact_shape import EXPIRES_DAYS
 from judge.calibration.assembled import Calibration, assemble
 from judge.calibration.from_table import Scored
-from judge.commands.calibration_basis import Asked, Basis, basis, score_name
+from judge.calibration.label_digest import labels_digest, verdicts_digest
+from judge.commands.benign_refusals import benign_refusals
+from judge.commands.calibration_basis import Asked, Basis, basis, not_random, score_name
 from judge.database.calibrations import Calibrations, LabelPlan, Use
 from judge.database.runs import Run
 from judge.reporting.document import Document, Facts, Section
 from judge.reporting.plain import plain
 from judge.reporting.topics import calibrated
-from judge.stats.binomial import exact_share
 from judge.stats.coefficients import alpha_nominal
 from judge.stats.estimate import Estimate
 
-EXPIRES_DAYS = 90
 EXPIRES_DAYS_ALIAS = 7
 """Of a model name without a served fingerprint: what stands behind it may change any day."""
+CLOCKS_DIFFER = 5
+"""Minutes."""
 KEY_VARIABLE = "EVENHAND_ARTEFACT_KEY"
 
 
@@ -59,13 +62,22 @@ def read_artefact(path: Path) -> dict[str, Any]:
 
     Raises:
         UsageError: the file cannot be read.
-        DataError: it holds no artefact, or one that was tampered with.
+        DataError: it holds no artefact, one that was tampered with, or one of the future.
     """
     try:
-        text = path.read_text("utf-8")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
-    return opened(text, str(path), artefact_key())
+        if not path.is_file():
+            raise UsageError(f"{path}: cannot be read; expected a file, calibration.json")
+        with path.open("rb") as file:
+            # One byte more than is allowed is enough to refuse it.
+            content = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: cannot be read ({error})") from error
+    return opened(content, str(path), artefact_key(), latest=latest_moment())
+
+
+def latest_moment() -> str:
+    """What was made after it was made in the future; clocks may differ by some minutes."""
+    return stamp(datetime.now(UTC) + timedelta(minutes=CLOCKS_DIFFER))
 
 
 def calibrate(study: Study, asked: Asked, found_basis: Basis | None = None) -> Made:
@@ -80,7 +92,7 @@ def calibrate(study: Study, asked: Asked, found_basis: Basis | None = None) -> M
         UsageError: an unknown run, plan or model, or nothing of the kind to calibrate.
     """
     kept = Calibrations(study.store)
-    on = found_basis or basis(study, asked)
+    on = not_random(study, found_basis or basis(study, asked), asked)
     run, scored, strata = on.run, on.scored, on.strata
     section = study.settings.report
     if asked.baseline is not None and asked.baseline not in strata.models:
@@ -125,19 +137,6 @@ def harm_alpha(scored: Scored, level: float) -> tuple[Estimate, bool]:
     return Estimate("alpha", value, where, n, 0, reason, level=level), False
 
 
-def full_refusals(scored: Scored, level: float) -> Estimate:
-    """Share of answers to benign prompts that people call a full refusal."""
-    refused, n = scored.benign
-    return exact_share(
-        "full_refusals",
-        refused,
-        n,
-        "answers to benign prompts, by people's labels",
-        "no answer to a benign prompt is labelled",
-        level=level,
-    )
-
-
 def _content(study: Study, asked: Asked, on: Basis, found: Calibration) -> dict[str, Any]:
     run, plan, scored = on.run, on.plan, on.scored
     level = study.settings.report.level
@@ -169,6 +168,7 @@ def _content(study: Study, asked: Asked, on: Basis, found: Calibration) -> dict[
         },
         "set": {
             "name": items.name,
+            "verdicts": verdicts_digest(items),
             "items": len(items.ids),
             "questions": scored.questions,
             "models": sorted(set(items.models)),
@@ -177,6 +177,7 @@ def _content(study: Study, asked: Asked, on: Basis, found: Calibration) -> dict[
         },
         "draw": _draw(plan, asked),
         "labels": {
+            "digest": labels_digest(scored),
             "drawn": len(scored.labels.ids),
             "labelled": int(np.isfinite(scored.labels.array()).sum()),
             "disputed": len(scored.disputed),
@@ -184,7 +185,7 @@ def _content(study: Study, asked: Asked, on: Basis, found: Calibration) -> dict[
             "alpha": plain(alpha),
             "unanimous": unanimous,
         },
-        "full_refusals": plain(full_refusals(scored, level)),
+        "full_refusals": plain(benign_refusals(study, level)),
         "protocols": sorted({study.settings.protocol.id}),
         "calibration": plain(found),
     }

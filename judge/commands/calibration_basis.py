@@ -68,7 +68,7 @@ def basis(study: Study, asked: Asked) -> Basis:
     if plan is not None:
         scored = _as_drawn(scored, plan)
     strata = stratify(scored.items, scored.labels)
-    extra = tuple(_hygiene(kept, run, scored, plan, asked))
+    extra = tuple(_hygiene(kept, scored, plan, asked))
     told = tuple(_with_disputes(one, len(scored.disputed)) for one in strata.refusals)
     strata = replace(strata, refusals=(*extra, *told))
     return Basis(run, plan, scored, strata, whole - len(scored.items.ids))
@@ -136,6 +136,24 @@ def _plan(kept: Calibrations, run: Run, asked: Asked) -> LabelPlan | None:
     return None if asked.random_labels or not mine else mine[-1]
 
 
+def not_random(study: Study, on: Basis, asked: Asked) -> Basis:
+    """The same, refused where labels are said to be random and a plan drew some for this score.
+
+    Without its plan a draw has no missing labels, however many harmful ones were left out.
+    """
+    drawn = _drawn_for(Calibrations(study.store), on.run, asked)
+    if not asked.random_labels or not drawn:
+        return on
+    refusal = Refusal(
+        Why.NON_RESPONSE,
+        f"--labels-are-random, but plan {drawn[-1].id[:8]} drew labels for this score",
+        "the plan's own draw: what was drawn and not labelled is part of the estimate",
+        "leave the option out",
+    )
+    strata = replace(on.strata, refusals=(refusal, *on.strata.refusals))
+    return replace(on, strata=strata)
+
+
 def _drawn_for(kept: Calibrations, run: Run, asked: Asked) -> list[LabelPlan]:
     """The plans drawn to calibrate this score, the newest last."""
     return [
@@ -169,7 +187,7 @@ def _chances(plan: LabelPlan, items: Items) -> Chances:
 
 
 def _hygiene(
-    kept: Calibrations, run: Run, scored: Scored, plan: LabelPlan | None, asked: Asked
+    kept: Calibrations, scored: Scored, plan: LabelPlan | None, asked: Asked
 ) -> list[Refusal]:
     """What is wrong with where the labels come from."""
     found = []
@@ -189,16 +207,6 @@ def _hygiene(
                     "draw a new sample: evenhand plan leaves those questions out",
                 )
             )
-    drawn = _drawn_for(kept, run, asked)
-    if asked.random_labels and drawn:
-        found.append(
-            Refusal(
-                Why.NON_RESPONSE,
-                f"--labels-are-random, but plan {drawn[-1].id[:8]} drew labels for this score",
-                "the plan's own draw: what was drawn and not labelled is part of the estimate",
-                "leave the option out",
-            )
-        )
     whole = len(set(scored.labels.ids)) >= len(scored.items.ids)
     if plan is None and not asked.random_labels and not whole:
         found.append(

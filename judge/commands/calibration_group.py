@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -40,17 +42,33 @@ class Gate(click.Command):
             sys.exit(UNUSABLE)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run; no error of ours is a verdict."""
+        """Run; no error whatever is a verdict: 1 would say that the judge is not trusted."""
         try:
             return super().invoke(ctx)
+        except click.exceptions.Exit:
+            raise
         except EvenhandError as error:
             _unusable(str(error))
-        except click.UsageError as error:
+        except click.ClickException as error:
             _unusable(error.format_message())
+        except (KeyboardInterrupt, click.Abort):
+            _unusable(f"{ctx.command_path}: interrupted; nothing is decided")
+        except OSError as error:
+            # The machine's own trouble (disk, permissions), or a pipe that nobody reads.
+            place = f"{error.filename}: " if error.filename else ""
+            _unusable(f"{place}{error.strerror or error}; nothing is decided")
+        except Exception as error:  # noqa: BLE001
+            # A bug of ours: where it is must be seen, and its exit code must say nothing else.
+            traceback.print_exc()
+            _unusable(
+                f"{ctx.command_path}: unforeseen {type(error).__name__}, shown above; nothing is"
+                " decided; please report it"
+            )
 
 
 def _unusable(words: str) -> NoReturn:
-    click.secho(f"evenhand: {words}", err=True, fg="red" if sys.stderr.isatty() else None)
+    with suppress(OSError):
+        click.secho(f"evenhand: {words}", err=True, fg="red" if sys.stderr.isatty() else None)
     sys.exit(UNUSABLE)
 
 
@@ -243,7 +261,7 @@ def production(
     "--calibration",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Default: the study's newest.",
+    help="Default: the study's newest of this judge.",
 )
 @click.option(
     "--config", type=click.Path(path_type=Path), default=Path("gate.toml"), show_default=True
@@ -263,8 +281,9 @@ def gate(
     \b
     Example: evenhand gate harm-study --run judge-7b --config gate.toml
     """
-    from judge.commands.gate_command import TEMPLATE, read_thresholds
+    from judge.calibration.artefact import to_text as artefact_text
     from judge.commands.gate_command import gate as judge_it
+    from judge.commands.gate_thresholds import TEMPLATE, read_thresholds
     from judge.reporting.topics.gate_card import document
 
     if template:
@@ -276,7 +295,8 @@ def gate(
         gated = judge_it(opened, run, read_thresholds(config), calibration)
         folder = out or Path("exports") / f"{study.resolve().name}-gate"
         inputs = {"calibration": gated.card.calibration, "thresholds": dict(gated.card.thresholds)}
-        publish(document(gated.card), {}, folder, inputs)
+        files = {"gate.json": artefact_text(gated.body).encode()}
+        publish(document(gated.card), files, folder, inputs)
         sys.exit(int(gated.verdict.exit))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from annotate.store import stamp
 from annotate.study import Study
 from judge.calibration.artefact import sealed
+from judge.calibration.label_digest import labels_digest, verdicts_digest
 from judge.calibration.transported import known_means, transported
 from judge.commands.artefact_choice import artefact_for
 from judge.commands.calibrate_command import artefact_key, calibrate
@@ -76,7 +77,7 @@ def produce(study: Study, asked: Asked, calls: CallOptions, file: Path | None = 
     expired = artefact["expires_at"] < stamp(datetime.now(UTC))
     head = _head(study, run, asked, artefact, on, drift, expired=expired)
     if _is_of(artefact, on):
-        return _as_calibrated(study, head, artefact, drift, expired=expired)
+        return _as_calibrated(study, head, artefact, on, drift, expired=expired)
     if not on.strata.refusals:
         made = calibrate(study, asked, on)
         body = {**head, "status": CALIBRATED, "calibrated": True, "used": made.artefact["hash"]}
@@ -101,9 +102,20 @@ def plan_command(study: Study, asked: Asked) -> str:
 
 
 def _is_of(artefact: Mapping[str, Any], on: Basis) -> bool:
-    """Whether it scores this very set, from at least the labels there are now."""
+    """Whether it scores this very set; labels that changed since calibrate anew if they can."""
     same = artefact["set"]["name"] == on.scored.items.name
-    return same and (bool(on.strata.refusals) or artefact["labels"]["labelled"] >= _labelled(on)[1])
+    return same and (bool(on.strata.refusals) or not _changed(artefact, on))
+
+
+def _changed(artefact: Mapping[str, Any], on: Basis) -> str:
+    """What is no longer as it was when the calibration was made; "" if nothing."""
+    if artefact["set"]["verdicts"] != verdicts_digest(on.scored.items):
+        return "verdicts have changed since the calibration"
+    if artefact["labels"]["digest"] == labels_digest(on.scored):
+        return ""
+    if not _labelled(on)[1]:
+        return "the labels that it rests on are not in this study"
+    return "labels are newer than the calibration, or another sample was drawn since"
 
 
 def _labelled(on: Basis) -> tuple[int, int]:
@@ -185,17 +197,21 @@ def _as_calibrated(
     study: Study,
     head: Mapping[str, Any],
     artefact: Mapping[str, Any],
+    on: Basis,
     drift: Drift,
     *,
     expired: bool,
 ) -> Produced:
-    """The calibration is of this very set: its score stands."""
+    """The calibration is of this very set: its score stands, as of its labels."""
+    changed = _changed(artefact, on)
     body = {**head, "status": CALIBRATED, "calibrated": True, "used": artefact["hash"]}
+    body |= {"changed": changed}
     scores = [(one["model"], from_json(one["score"])) for one in artefact["calibration"]["scores"]]
     document = Document(
         _title(study),
         (
             production.calibrated_headline(scores[0][1]),
+            *_since(changed, on),
             *_old(artefact, expired=expired),
             production.drift_text(drift),
         ),
@@ -211,6 +227,14 @@ def _as_calibrated(
 
 def _title(study: Study) -> str:
     return f"{study.settings.study.title}: score in production"
+
+
+def _since(changed: str, on: Basis) -> list[Text]:
+    """Why the score is no longer of what there is, and why it was not made anew."""
+    if not changed:
+        return []
+    why = f"; it cannot be made anew yet: {on.strata.refusals[0].words()}"
+    return [Text(f"Read it as of its date: {changed}{why}.", Weight.WARNING)]
 
 
 def _old(artefact: Mapping[str, Any], *, expired: bool) -> list[Text]:

@@ -20,5 +20,5 @@ def publish(
     from judge.reporting.text_page import to_text
 
     click.echo(to_text(document), nl=False)
-    written = write_folder(document_files(document) | dict(files), inputs, folder)
+    written = write_folder(document_files(document, also=list(files)) | dict(files), inputs, folder)
     click.echo(f"Wrote {len(written)} files into {folder}", err=True)

@@ -11,7 +11,7 @@ from judge.calibration.refusals import MOST_UNFILLED
 from judge.calibration.stopping import may_stop
 from judge.calibration.strata import Strata
 from judge.commands.calibration_basis import GRADE, HARM_SCORE, WIN_RATE, Asked, Basis, basis
-from judge.commands.gate_command import read_thresholds
+from judge.commands.gate_thresholds import read_thresholds
 from judge.console.html import bar, cards, muted, table, text, warning
 from judge.database.calibrations import Calibrations, LabelPlan, Use
 from judge.reporting.topics.calibrated import WHAT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,7 +11,7 @@ from typing import Any
 
 from annotate.errors import UsageError
 from annotate.migrating import migrate
-from annotate.records import canonical_json
+from annotate.records import canonical_json, digest
 from annotate.store import Store, now
 from judge.calibration.planning import Allocation
 from judge.database.migrations import MIGRATIONS
@@ -59,7 +60,8 @@ class Calibrations:
                 "INSERT INTO label_plan VALUES (?, ?, ?, ?, ?)",
                 (plan_id, now(), run, use.value, canonical_json(dict(body))),
             )
-            self.store.log(conn, "label_plan", plan_id, {"run": run, "items": len(body["items"])})
+            said = {"run": run, "use": use.value, "digest": digest(dict(body))}
+            self.store.log(conn, "label_plan", plan_id, said)
 
     def plans(self, run: str | None = None) -> list[LabelPlan]:
         """Draws, oldest first; those of one run if asked for."""
@@ -92,6 +94,8 @@ class Calibrations:
                 "INSERT OR IGNORE INTO label_use VALUES (?, ?, ?, ?, ?)",
                 [(unit, question, use.value, source, at) for unit, question in uses],
             )
+            said = {"use": use.value, "digest": used_digest(conn, source, use)}
+            self.store.log(conn, "label_use", source, said)
 
     def questions_used(self, *uses: Use) -> set[str]:
         """Questions with a label that was drawn or used for any of these."""
@@ -144,10 +148,18 @@ class Calibrations:
     def note_attempt(
         self, calibration: str, thresholds: Mapping[str, Any], code: int, words: str
     ) -> None:
-        """Enter an attempt; the same calibration and thresholds again is the same attempt."""
+        """Enter an attempt; what was entered already, with the same outcome, is not again.
+
+        Args:
+            calibration: hash of the one whose score was judged; "" if none was.
+            thresholds: that it was judged by.
+            code: what the gate exited with.
+            words: its verdict in a sentence.
+        """
         text = canonical_json(dict(thresholds))
+        again = {"calibration": calibration, "exit": code, "words": words}
         for one in self.attempts():
-            if one["calibration"] == calibration and canonical_json(one["thresholds"]) == text:
+            if again.items() <= one.items() and canonical_json(one["thresholds"]) == text:
                 return
         with self.store.write() as conn:
             conn.execute(
@@ -155,4 +167,14 @@ class Calibrations:
                 " VALUES (?, ?, ?, ?, ?)",
                 (now(), calibration, text, code, words),
             )
-            self.store.log(conn, "gate", calibration or "none", {"exit": code, "words": words})
+            said = {"exit": code, "words": words, "thresholds": json.loads(text)}
+            self.store.log(conn, "gate", calibration or "none", said)
+
+
+def used_digest(conn: sqlite3.Connection, source: str, use: Use) -> str:
+    """SHA-256 (hex) of the ledger's entries of one source for one use."""
+    rows = conn.execute(
+        "SELECT unit, question FROM label_use WHERE source = ? AND purpose = ? ORDER BY unit",
+        (source, use.value),
+    )
+    return digest([list(row) for row in rows])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from annotate.errors import DataError, UsageError
@@ -32,11 +32,14 @@ def report_files(
     """
     texts = {"report.json": values, "methods.md": methods}
     written = {name: text.encode("utf-8", "replace") for name, text in texts.items()}
-    return document_files(document, figures) | written
+    return document_files(document, figures, also=list(texts)) | written
 
 
 def document_files(
-    document: Document, figures: Mapping[str, bytes] | None = None
+    document: Document,
+    figures: Mapping[str, bytes] | None = None,
+    *,
+    also: Sequence[str] = (),
 ) -> dict[str, bytes]:
     """The page, the Markdown, tables and figures of any document; pure.
 
@@ -44,6 +47,7 @@ def document_files(
         document: what they say.
         figures: drawn pictures by file name; those named `<picture id>.svg` also go into the
             page, and a picture without one is given there in words.
+        also: names of further files that will lie beside these; the page's foot names them.
     """
     figures = figures or {}
     drawn = {
@@ -51,14 +55,32 @@ def document_files(
         for picture in document.pictures()
         if f"{picture.id}.svg" in figures
     }
+    tables = latex_files(document) | csv_files(document)
     texts = {
-        "report.html": to_html(document, drawn),
+        "report.html": to_html(document, drawn, _beside(bool(tables), bool(figures), also)),
         "report.md": to_markdown(document, drawn),
-        **{f"tables/{name}": text for name, text in latex_files(document).items()},
-        **{f"tables/{name}": text for name, text in csv_files(document).items()},
+        **{f"tables/{name}": text for name, text in tables.items()},
     }
     files = {name: text.encode("utf-8", "replace") for name, text in texts.items()}
     return files | {f"figures/{name}": content for name, content in figures.items()}
+
+
+WHAT = {"report.json": "all values", "methods.md": "the wording for a paper"}
+"""What files hold; of others it is said by their ending."""
+ENDINGS = {".json": "the same for programs, sealed with its hash,", ".csv": "its rows"}
+
+
+def _beside(tables: bool, figures: bool, also: Sequence[str]) -> list[tuple[str, str]]:
+    """What lies beside the page, for its foot: only what is written is named."""
+    found = [("the same as Markdown", "report.md")]
+    if tables:
+        found.append(("every table as LaTeX and CSV", "tables/"))
+    if figures:
+        found.append(("every figure", "figures/"))
+    found += [
+        (WHAT.get(name) or ENDINGS.get(PurePosixPath(name).suffix, "more"), name) for name in also
+    ]
+    return [*found, ("what each file must hash to", MANIFEST)]
 
 
 def write_folder(

@@ -6,7 +6,7 @@ forbids any. Pictures stand in it as images, so a script inside one would not ru
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 
@@ -21,12 +21,15 @@ from judge.reporting.references import numbers
 _FOLDER = "page"
 
 
-def to_html(document: Document, pictures: Mapping[str, str]) -> str:
+def to_html(
+    document: Document, pictures: Mapping[str, str], beside: Sequence[tuple[str, str]] = ()
+) -> str:
     """The whole page.
 
     Args:
         document: what it says; every id in it is unique among its kind.
         pictures: SVG of the pictures by id; of those that are missing the page prints the words.
+        beside: (what it holds, name) of the files that lie in the page's folder.
     """
     number = numbers(document)
     return _template().render(
@@ -34,6 +37,7 @@ def to_html(document: Document, pictures: Mapping[str, str]) -> str:
         settings=one_line(document.settings),
         lead=[text_view(text) for text in document.lead],
         sections=[section_view(section, number, pictures) for section in document.sections],
+        beside=beside,
         style=_style(),
     )
 

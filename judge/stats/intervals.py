@@ -40,6 +40,8 @@ CHUNK_CELLS = 2_000_000
 MULTINOMIAL_UP_TO = 1_000
 """Questions up to which a seed means numpy's `multinomial`; changing it changes intervals."""
 
+SAME_VALUE = "every resample gives the same value"
+"""Why a bootstrap has no interval where all questions say the same."""
 MAX_UNDEFINED = 0.05
 """Above this share of resamples without a value, the kept ones no longer say enough."""
 
@@ -190,7 +192,7 @@ def percentile_interval(
     if dropped > MAX_UNDEFINED * resamples:
         return none(f"no interval: undefined in {dropped} of {resamples} resamples")
     if np.ptp(kept) < 1e-12:
-        return none("no interval: every resample gives the same value")
+        return none(f"no interval: {SAME_VALUE}")
     ends = [(1 - level) / 2, (1 + level) / 2]
     if corrected is not None:
         if not np.isfinite(corrected.bias):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
-from judge.calibration.gate import Exit, Outcome, Verdict
+from judge.calibration.evidence import Criterion, Exit, Outcome, Verdict
 from judge.reporting import cells
 from judge.reporting.document import Column, Document, Facts, Section, Table, Text, Weight
 from judge.reporting.wordings import capital
@@ -40,6 +41,13 @@ class Card:
     thresholds_changed: bool
     """Whether other thresholds were tried before."""
     attempt: int
+    """Which look at a calibrated harm rate this is; 0: none was looked at."""
+    level: float
+    """Confidence level of every interval."""
+
+
+MODELS_SHOWN = 6
+"""Criteria of one model each that are met; more of them are one line, or the card is no page."""
 
 
 def document(card: Card) -> Document:
@@ -55,8 +63,7 @@ def document(card: Card) -> Document:
     return Document(
         f"Judge card: {card.judge}",
         tuple(lead),
-        f"model {card.model}, fingerprint {card.fingerprint[:12] or 'none'}; attempt"
-        f" {card.attempt}",
+        _settings(card),
         (
             Section("criteria", "Criteria", (_table(card),)),
             Section("scope", "What it may be used for", (Facts(_uses(card)),)),
@@ -64,6 +71,33 @@ def document(card: Card) -> Document:
             Section("thresholds", "Thresholds", (Facts(_limits(card)),)),
         ),
     )
+
+
+def _settings(card: Card) -> str:
+    allowed = f"{card.thresholds['attempts']:g}"
+    look = (
+        f"attempt {card.attempt} of {allowed}" if card.attempt else "no harm rate was looked at yet"
+    )
+    return (
+        f"model {card.model}, fingerprint {card.fingerprint[:12] or 'none'}; {look};"
+        f" {100 * card.level:.6g} % intervals"
+    )
+
+
+def _rows(criteria: Sequence[Criterion]) -> list[Criterion]:
+    """All that are open or not met; of many met ones with the same limit the first, and a count."""
+    found: list[Criterion] = []
+    for _limit, same in groupby(criteria, key=lambda one: one.wanted):
+        group = list(same)
+        met = [one for one in group if one.outcome is Outcome.MET]
+        if len(met) <= MODELS_SHOWN:
+            found += group
+            continue
+        others = met[1:]
+        found += [one for one in group if one not in others]
+        text = f"{len(others)} more of the kind, each met (gate.json has them)"
+        found.append(Criterion("the other models", Outcome.MET, text, met[0].wanted))
+    return found
 
 
 def _table(card: Card) -> Table:
@@ -76,7 +110,7 @@ def _table(card: Card) -> Table:
                 cells.words(text)
                 for text in (one.name, MARKS[one.outcome], one.found, one.wanted, one.todo)
             )
-            for one in card.verdict.criteria
+            for one in _rows(card.verdict.criteria)
         ),
     )
 

@@ -19,7 +19,7 @@ from tests.judge.calibration.test_commands import SAID, evenhand, label_of, said
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion, say
 
 MODELS = ("model-v1", "model-v2")
-HARMFUL, BENIGN = range(1, 61), range(61, 131)
+HARMFUL, BENIGN = range(1, 61), range(61, 136)
 LIMITS = "harm_rate = 0.1\nfull_refusals = 0.05\n"
 
 

@@ -51,7 +51,16 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def page() -> Page:
-    return Page(to_html(document(), {"excess": SVG}))
+    return Page(to_html(document(), {"excess": SVG}, [("every table", "tables/")]))
+
+
+def test_the_foot_names_what_lies_beside_the_page_and_nothing_else() -> None:
+    two = [("every table", "tables/"), ("all values", "report.json")]
+    assert (
+        "page: every table in tables/, and all values in report.json."
+        in Page(to_html(document(), {}, two)).text
+    )
+    assert "In the folder of this page" not in Page(to_html(document(), {})).text
 
 
 def test_elements_are_ours_and_nest(page: Page) -> None:
