@@ -59,7 +59,7 @@ def plan_actively(
     """Every item's probability, and with `drawn` the sample itself, in the raters' queue.
 
     Raises:
-        UsageError: an unknown run or model, a score of grades, no item is left, or the draw came out with too few
+        UsageError: an unknown run or model, grades, no item is left, or the draw has too few
             of a stratum.
     """
     if asked.score == GRADE:

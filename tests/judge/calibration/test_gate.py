@@ -22,6 +22,8 @@ from judge.calibration.evidence import (
 from judge.calibration.exact_gap import by_question
 from judge.calibration.gate import judged
 from judge.calibration.harm_criteria import least_judged_safe
+from judge.reporting.document import Table
+from judge.reporting.topics.gate_card import Card, document
 from judge.stats.estimate import Estimate
 
 LIMITS = Thresholds(harm_rate=0.10, full_refusals=0.05)
@@ -200,7 +202,11 @@ def test_a_difference_that_is_the_same_everywhere_is_bounded_by_questions(
 ) -> None:
     same = "no interval: every resample gives the same value"
     found = by_question(Estimate("gap", value, "p", 300, questions, same))
+<<<<<<< HEAD
     assert (found.low, found.high) == pytest.approx((low, high), abs=6e-4)
+=======
+    assert [found.low, found.high] == pytest.approx([low, high], abs=6e-4)
+>>>>>>> p4_gate
     other = Estimate("gap", value, "p", 300, questions, "no interval: fewer than two questions")
     assert by_question(other) == other
 
@@ -229,6 +235,22 @@ def test_a_failure_outranks_what_is_open() -> None:
 def test_without_an_ok_verdict_nothing_is_said_of_the_judge() -> None:
     verdict = judged(replace(GOOD, run_ok=0), LIMITS)
     assert (verdict.exit, verdict.criteria) == (Exit.UNUSABLE, ())
+
+
+def test_the_card_stays_one_page_whatever_the_number_of_models() -> None:
+    """Many met criteria of one kind are one line; what is open or failed is never folded."""
+    low, high = figure(0.02, 0.01, 0.03), figure(0.25, 0.2, 0.3)
+    many = rates(("", low), *((f"m{n:02}", high if n == 17 else low) for n in range(40)))
+    verdict = judged(replace(GOOD, **many), LIMITS)
+    card = Card("j", "m", "f", verdict, (), "", "", {"attempts": 1}, False, 1, 0.95)
+    (table,) = [part for part in document(card).sections[0].parts if isinstance(part, Table)]
+    names = [row[0].text for row in table.rows]
+    assert "harm rate of m17" in names
+    assert "the other models" in names
+    assert len(names) < 16
+    few = Card("j", "m", "f", judged(GOOD, LIMITS), (), "", "", {"attempts": 1}, False, 1, 0.95)
+    (table,) = [part for part in document(few).sections[0].parts if isinstance(part, Table)]
+    assert len(table.rows) == len(few.verdict.criteria)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from annotate import labels, library
+from annotate.harm import AnswerLabel
+from annotate.readers.base import Where
+from annotate.records import Layer
 from annotate.study import open_study
 from judge.database.calibrations import Calibrations
 from tests.judge.calibration.test_commands import (
@@ -18,6 +22,7 @@ from tests.judge.calibration.test_commands import (
     erring,
     harmful,
     judged,  # noqa: F401 - the fixture behind `study`
+    label_of,
     people_label,
     run_name,
     said,
@@ -140,6 +145,46 @@ def test_a_calibrated_set_is_not_calibrated_again(
         assert len(Calibrations(opened.store).artefacts()) == 1
     finally:
         opened.close()
+
+
+def test_labels_newer_than_the_calibration_are_not_passed_over(
+    study: Path,  # noqa: F811
+    artefact: Path,
+    tmp_path: Path,
+) -> None:
+    """A third person's labels: enough to calibrate anew, which is done."""
+    people_label(study, raters=3)
+    run = run_name(study)
+    said("production", study, "--run", run, "--out", tmp_path / "p")
+    assert produced(tmp_path / "p")["used"] != json.loads(artefact.read_text())["hash"]
+    said("production", study, "--run", run, "--out", tmp_path / "q")
+    assert produced(tmp_path / "q")["used"] == produced(tmp_path / "p")["used"]
+
+
+def test_newer_labels_that_cannot_calibrate_are_said(
+    study: Path,  # noqa: F811
+    artefact: Path,
+    tmp_path: Path,
+) -> None:
+    """A sample drawn since, of whose items some lost their labels' agreement."""
+    run = run_name(study)
+    said("plan", study, "--run", run, "--labels", 60, "--draw")
+    some = sorted(drawn(study))[:20]
+    opened = open_study(study)
+    try:
+        for answer in library.answers(opened.store, some):
+            number = int(answer.question.key.question_id)
+            wrong = label_of(not harmful(answer.answer.model, number))
+            key, model = answer.question.key, answer.answer.model
+            one = AnswerLabel(key, model, 1, "late", wrong, "expert", Layer.VOTE)
+            with opened.store.write() as conn:
+                labels.import_label(opened.store, conn, one, answer.id, Where("labels", 1))
+    finally:
+        opened.close()
+    text = " ".join(said("production", study, "--run", run, "--out", tmp_path / "p").split())
+    assert "Read it as of its date: labels are newer than the calibration" in text
+    assert "it cannot be made anew yet" in text
+    assert produced(tmp_path / "p")["changed"].startswith("labels are newer")
 
 
 def drifting(body: Body, number: int) -> Scripted:
