@@ -202,11 +202,7 @@ def test_a_difference_that_is_the_same_everywhere_is_bounded_by_questions(
 ) -> None:
     same = "no interval: every resample gives the same value"
     found = by_question(Estimate("gap", value, "p", 300, questions, same))
-<<<<<<< HEAD
-    assert (found.low, found.high) == pytest.approx((low, high), abs=6e-4)
-=======
     assert [found.low, found.high] == pytest.approx([low, high], abs=6e-4)
->>>>>>> p4_gate
     other = Estimate("gap", value, "p", 300, questions, "no interval: fewer than two questions")
     assert by_question(other) == other
 
