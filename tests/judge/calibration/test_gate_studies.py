@@ -401,9 +401,5 @@ def test_a_refusal_on_any_turn_of_a_benign_dialogue_counts(tmp_path: Path) -> No
         study.close()
     assert set(found) == {MODELS[0]}
     shown = found[MODELS[0]]
-    assert (shown.hits, shown.items, shown.unknown, shown.rate.value) == (
-        2,
-        4,
-        1,
-        pytest.approx(2 / 3),
-    )
+    assert (shown.hits, shown.items, shown.unknown) == (2, 4, 1)
+    assert shown.rate.value == pytest.approx(2 / 3)
