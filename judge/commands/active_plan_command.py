@@ -12,7 +12,7 @@ from judge.calibration.columns import Kind
 from judge.calibration.doubted import doubt_words, doubted
 from judge.calibration.planning import Allocation
 from judge.calibration.uncertainty import Cell, Earlier, cells
-from judge.commands.calibration_basis import GRADE, Asked
+from judge.commands.calibration_basis import Asked
 from judge.commands.plan_command import (
     SIZES,
     Frame,
@@ -60,14 +60,9 @@ def plan_actively(
     """Every item's probability, and with `drawn` the sample itself, in the raters' queue.
 
     Raises:
-        UsageError: an unknown run or model, grades, no item is left, or the draw has too few
+        UsageError: an unknown run or model, no item is left, or the draw has too few
             of a stratum.
     """
-    if asked.score == GRADE:
-        raise UsageError(
-            "--allocate active: how unsure a grade is cannot be said by its class; expected"
-            " --score harm or win-rate, or another --allocate"
-        )
     on = frame(study, asked, use)
     unsure = doubted(on.table, on.run.name, on.items.kind, asked.dimension)
     earlier = _earlier(on, unsure)
