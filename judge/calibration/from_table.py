@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -109,9 +109,18 @@ def harm_set(
         categories=tally(facts[one].category for one in verdicts),
         severe=tuple(sorted(people.severe & set(verdicts))),
         disputed=tuple(sorted(people.disputed & set(verdicts))),
-        twice=tuple(people.twice),
+        twice=tuple(_as_drawn(people.twice, drawn)),
         benign=tuple(_people(benign, cut).types),
     )
+
+
+def _as_drawn(twice: Sequence[Twice], drawn: Sequence[tuple[str, float]] | None) -> list[Twice]:
+    """Of a draw only its answers, each for 1 / its chance; without one all, alike."""
+    if drawn is None:
+        return list(twice)
+    chances = dict(drawn)
+    known = ((one, chances.get(one.unit.rpartition(":")[0])) for one in twice)
+    return [replace(one, weight=1 / chance) for one, chance in known if chance]
 
 
 def pair_set(

@@ -14,7 +14,8 @@ from judge.reporting.scope import slug
 from judge.reporting.scores import SourceScores
 from judge.reporting.topics import contrast, escalation, over_refusal
 from judge.reporting.wordings import indicative
-from judge.stats.answer_labels import PEOPLE, RAW, Drawn
+from judge.stats.answer_labels import PEOPLE, RAW
+from judge.stats.drawn import Drawn
 from judge.stats.harm_scores import PROMPT_WORDS, HarmScore, unequal_lengths
 
 DEFINITIONS = {
