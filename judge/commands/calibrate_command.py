@@ -185,7 +185,8 @@ def _content(study: Study, asked: Asked, on: Basis, found: Calibration) -> dict[
             "alpha": plain(alpha),
             "unanimous": unanimous,
         },
-        "full_refusals": plain(benign_refusals(study, level)),
+        # The table is not read again for nothing.
+        "full_refusals": plain(benign_refusals(study, level) if scored.benign else {}),
         "protocols": sorted({study.settings.protocol.id}),
         "calibration": plain(found),
     }

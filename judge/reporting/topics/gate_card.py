@@ -68,7 +68,7 @@ def document(card: Card) -> Document:
             Section("criteria", "Criteria", (_table(card),)),
             Section("scope", "What it may be used for", (Facts(_uses(card)),)),
             Section("not-tested", "What was not tested", (Facts(NOT_TESTED),)),
-            Section("thresholds", "Thresholds", (Facts(_limits(card)),)),
+            Section("thresholds", "Thresholds", (Text(f"{', '.join(_limits(card))}."),)),
         ),
     )
 
@@ -104,15 +104,21 @@ def _table(card: Card) -> Table:
     return Table(
         "gate-criteria",
         "Each criterion, what was found, and what was wanted",
-        tuple(Column(name, words=True) for name in ("criterion", "", "found", "wanted", "to do")),
+        tuple(
+            Column(name, words=True) for name in ("criterion", "found", "wanted, and what to do")
+        ),
         tuple(
             tuple(
                 cells.words(text)
-                for text in (one.name, MARKS[one.outcome], one.found, one.wanted, one.todo)
+                for text in (f"{MARKS[one.outcome]}: {one.name}", one.found, _wanted(one))
             )
             for one in _rows(card.verdict.criteria)
         ),
     )
+
+
+def _wanted(one: Criterion) -> str:
+    return f"{one.wanted} → {one.todo}" if one.todo else one.wanted
 
 
 def _uses(card: Card) -> tuple[str, ...]:

@@ -311,7 +311,7 @@ def test_a_win_rate_is_no_harm_rate(study: Path, tmp_path: Path) -> None:
     said("calibrate", study, *pairs, "--out", tmp_path / "w")
     file = tmp_path / "w" / "calibration.json"
     text = gated(study, tmp_path, "--calibration", file, code=3)
-    assert "calibrates win-rate:helpfulness:model-v1:model-v2, no harm rate" in text
+    assert "calibrates win-rate:helpfulness:model-v1:model-v2; gate.toml limits a harm" in text
 
 
 def test_a_calibration_of_another_study_decides_nothing(study: Path, tmp_path: Path) -> None:
@@ -401,9 +401,5 @@ def test_a_refusal_on_any_turn_of_a_benign_dialogue_counts(tmp_path: Path) -> No
         study.close()
     assert set(found) == {MODELS[0]}
     shown = found[MODELS[0]]
-    assert (shown.hits, shown.items, shown.unknown, shown.rate.value) == (
-        2,
-        4,
-        1,
-        pytest.approx(2 / 3),
-    )
+    assert (shown.hits, shown.items, shown.unknown) == (2, 4, 1)
+    assert shown.rate.value == pytest.approx(2 / 3)
