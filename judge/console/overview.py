@@ -63,7 +63,7 @@ class Overview:
             _progress(progress, settings.assignment),
             _labels(self._study, settings),
             "<h2>Raters</h2>",
-            _raters(overview.raters(self._study.store)),
+            _raters(overview.raters(self._study.store), settings),
             "<h2>Agreement so far</h2>",
             muted("As before the judge's run that is going on.") if judging else "",
             self._agreement.get(self._counts, hold=judging),
@@ -174,26 +174,30 @@ def _leave_out(opted_out: int) -> str:
     return f"{counted(opted_out, 'rater')} leave{'s' if opted_out == 1 else ''} out a subject"
 
 
-def _raters(rows: Sequence[overview.RaterRow]) -> str:
+def _raters(rows: Sequence[overview.RaterRow], settings: StudySettings) -> str:
+    """With columns of what these raters are given."""
     if not rows:
         return empty("Nobody is invited yet: evenhand invite STUDY NAME…")
-    return table(
-        ("rater", "group", "#pairs", "#votes", "#A shown left : right", "#chose left", "#median s",
-         "last vote (UTC)"),
-        (
-            (
-                row.name,
-                row.group,
-                f"{row.pairs:,}",
-                f"{row.votes:,}",
-                f"{row.shown_ab} : {row.shown_ba}",
-                f"{row.left} of {row.decided}",
-                "–" if row.median_seconds is None else f"{row.median_seconds:.1f}",
-                (row.last_vote or "–").replace("T", " ")[:16],
-            )
-            for row in rows
-        ),
-    )  # fmt: skip
+    heads, figures = ["rater", "group"], [[row.name, row.group] for row in rows]
+    if "pairs" in settings.assignment.tasks:
+        heads += ["#pairs", "#votes", "#A shown left : right", "#chose left", "#median s"]
+        figures = [[*one, *_pairs(row)] for one, row in zip(figures, rows, strict=True)]
+    if settings.protocol.answer_forms:
+        heads.append("#answers")
+        figures = [[*one, f"{row.answers:,}"] for one, row in zip(figures, rows, strict=True)]
+    last = [(row.last_vote or "–").replace("T", " ")[:16] for row in rows]
+    cast = ([*one, when] for one, when in zip(figures, last, strict=True))
+    return table((*heads, "last vote (UTC)"), cast)
+
+
+def _pairs(row: overview.RaterRow) -> list[str]:
+    return [
+        f"{row.pairs:,}",
+        f"{row.votes:,}",
+        f"{row.shown_ab} : {row.shown_ba}",
+        f"{row.left} of {row.decided}",
+        "–" if row.median_seconds is None else f"{row.median_seconds:.1f}",
+    ]
 
 
 def _agreement(report: Report) -> str:

@@ -29,15 +29,19 @@ def test_a_study_of_answers_alone_has_no_pairs_to_finish(new_study: MakeStudy) -
     assert "ratings are finished" not in text
     assert "pairs with" not in text
     assert "4 / 8 labels finished" in text
+    assert re.search(r"rater group answers last vote \(UTC\) Ada \S+ 4 20\d\d-", text)
 
 
 @pytest.mark.parametrize(
     ("overlap", "words"), [(1, "pairs with 1 rater "), (2, "pairs with 2 raters ")]
 )
 def test_one_rater_is_one_rater(new_study: MakeStudy, overlap: int, words: str) -> None:
-    text = shown(new_study(2, overlap=overlap))
+    study = new_study(2, overlap=overlap)
+    text = shown(study)
     assert words in text
     assert "0 % of the ratings are finished" in text
+    join(study, "Ada")
+    assert "A shown left : right" in shown(study)
 
 
 def test_raters_who_leave_out_a_subject_are_counted_in_words(new_study: MakeStudy) -> None:

@@ -16,6 +16,7 @@ from judge.calibration.merging import merge_small
 from judge.calibration.poststratified import calibrated
 from judge.calibration.refusals import Why
 from judge.calibration.strata import stratify
+from judge.calibration.stratum import Stratum
 from tests.judge.calibration.tables import columns, harm, strata
 
 NAN = math.nan
@@ -101,6 +102,13 @@ ENOUGH = {
 @pytest.mark.parametrize("cells", ENOUGH.values(), ids=ENOUGH)
 def test_enough_labels_are_not_refused(cells: Any) -> None:
     assert strata(cells).refusals == ()
+
+
+def test_a_prompt_set_is_not_taken_for_a_verdict() -> None:
+    """It read "a · harmful · harmful"."""
+    one = Stratum("a", "harmful", "harmful", 9, 0, 0, 0.0, 0.0, (0.0, 1.0))
+    assert one.name == "a · harmful · harmful prompts"
+    assert replace(one, prompt_set="").name == "a · harmful"
 
 
 def test_a_models_own_score_keeps_its_own_refusals_only() -> None:
