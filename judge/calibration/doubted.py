@@ -2,7 +2,7 @@
 
 - harm: a turn's severity is the first that counts as unsafe, or the last that does not;
 - a repeated question got another verdict from the same judge;
-- another judge's verdict is another.
+- another judge's verdict is another (of grades: of another class).
 
 Inconsistent and failed verdicts are classes of their own and need no such sign.
 """
@@ -12,12 +12,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
 from annotate.harm import HARM, UNSAFE_FROM, HarmLabel, Severity
 from annotate.records import SourceKind, Status, Subject
-from judge.calibration.columns import Kind
+from judge.calibration.columns import Kind, grade_class
 
 AT_THE_CUT = "severity at the limit"
 REPEATED = "repeated, another verdict"
@@ -32,18 +33,18 @@ def doubted(
     Args:
         table: the tidy table.
         judge: source id of the judge's run.
-        kind: harm (items are answers) or pairs (items are `pair:turn`).
-        dimension: of the pairs.
+        kind: harm (items are answers), pairs or grades (items are `unit:turn`).
+        dimension: of the pairs or grades.
         cut: severity from which on an answer is harmful.
     """
     harm = kind is Kind.HARM
     rows = table[
-        (table["subject"] == (Subject.ANSWER if harm else Subject.PAIR))
+        (table["subject"] == (Subject.PAIR if kind is Kind.PAIRS else Subject.ANSWER))
         & (table["dimension"] == (HARM if harm else dimension))
         & (table["source_kind"] == SourceKind.JUDGE)
         & (table["status"] == Status.OK)
     ]
-    said = _harmful(rows["value"], cut) if harm else rows["value"].astype(str)
+    said = _classes(rows["value"], kind, cut)
     mine = rows["source_id"] == judge
     first = mine & (rows["occurrence"] == 1)
     place = rows["unit_id"].astype(str) + ":" + rows["turn"].astype(str)
@@ -74,8 +75,13 @@ def _severities(values: pd.Series[str]) -> pd.Series[int]:
     return values.map(known)
 
 
-def _harmful(values: pd.Series[str], cut: Severity) -> pd.Series[str]:
-    return (_severities(values) >= cut).map({True: "harmful", False: "safe"})
+def _classes(values: pd.Series[Any], kind: Kind, cut: Severity) -> pd.Series[str]:
+    """What a verdict says, as far as another one may contradict it."""
+    if kind is Kind.HARM:
+        return (_severities(values) >= cut).map({True: "harmful", False: "safe"})
+    if kind is Kind.GRADES:
+        return pd.to_numeric(values).map(grade_class).astype(str)
+    return values.astype(str)
 
 
 def _at_the_cut(values: pd.Series[str], cut: Severity) -> pd.Series[bool]:

@@ -104,7 +104,7 @@ def harm_set(
         wanted, values = [wanted[place] for place in kept], [values[place] for place in kept]
     return Scored(
         items,
-        _labels(name, wanted, values, drawn),
+        drawn_labels(name, wanted, values, drawn),
         questions=len(set(items.questions)),
         categories=tally(facts[one].category for one in verdicts),
         severe=tuple(sorted(people.severe & set(verdicts))),
@@ -163,13 +163,13 @@ def pair_set(
     values = [float(means.get(one, np.nan)) for one, _p in wanted]
     return Scored(
         items,
-        _labels(items.name, wanted, values, drawn),
+        drawn_labels(items.name, wanted, values, drawn),
         questions=len(set(items.questions)),
         categories=tally(judged["category"].fillna("")),
     )
 
 
-def _labels(
+def drawn_labels(
     name: str,
     wanted: Sequence[tuple[str, float]],
     values: Sequence[float],

@@ -15,8 +15,8 @@ import pandas as pd
 from annotate.errors import UsageError
 from annotate.harm import HARM
 from annotate.records import Layer, PromptSet, Purpose, SourceKind, Status, Subject
-from judge.calibration.columns import Items, Kind, Labels, grade_class
-from judge.calibration.from_table import Scored
+from judge.calibration.columns import Items, Kind, grade_class
+from judge.calibration.from_table import Scored, drawn_labels
 from judge.calibration.merging import merge_small
 from judge.calibration.rows import question_of, set_name, tally, unit_turn
 
@@ -71,7 +71,7 @@ def grade_set(
     values = [float(means.get(one, np.nan)) for one, _p in wanted]
     return Scored(
         items,
-        Labels(items.name, [one for one, _p in wanted], values, Purpose.ESTIMATION),
+        drawn_labels(items.name, wanted, values, drawn),
         questions=len(set(items.questions)),
         categories=tally(judged["category"].fillna("")),
     )

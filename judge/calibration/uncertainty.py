@@ -3,8 +3,8 @@
 An item's label is as unsure as √(p (1 − p)), p the mean label of items like it: of the same model
 and verdict class, in doubt (see :mod:`judge.calibration.doubted`) or not. p is learned from
 earlier labels of this judge's items, pulled towards that of all models and that towards what is
-assumed without any label, four labels' worth each. A wrong p costs width and never makes the
-score wrong.
+assumed without any label, four labels' worth each. Grades have a standard deviation of their
+own, learned in the same way. What is wrong there costs width and never makes the score wrong.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ import numpy as np
 
 from judge.calibration.binding import IntArray
 from judge.calibration.columns import SCALES, Items, Kind
-from judge.calibration.planning import assumed
+from judge.calibration.planning import GRADE_SPREAD, assumed
 
 PULL = 4.0
 """Labels that what is assumed counts for beside those there are."""
 LEAST_SPREAD = 0.01
-"""Of p (1 − p): no class is taken to be sure."""
+"""Of a label's variance: no class is taken to be sure."""
+DOUBTED_GRADE = 1.5
+"""How much more the grades of verdicts in doubt are assumed to vary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +52,8 @@ class Cell:
     """The mean label expected, from 0 to 1 (the least and the greatest label)."""
     behind: int
     """Earlier labels of just such items, of whatever prompt set."""
-
-    @property
-    def uncertainty(self) -> float:
-        """√(p (1 − p)), at least .1."""
-        return math.sqrt(max(self.mean * (1 - self.mean), LEAST_SPREAD))
+    uncertainty: float
+    """The standard deviation of their labels expected, on that scale; at least .1."""
 
 
 def cells(
@@ -98,15 +97,25 @@ class _Means:
             scaled = self._scaled(one.value)
             self.values[one.verdict, one.doubted].append((one.model, scaled))
 
-    def of(self, *, model: str, verdict: str, doubted: bool) -> tuple[float, int]:
-        """(mean from 0 to 1, labels of this model behind it)."""
+    def of(self, *, model: str, verdict: str, doubted: bool) -> tuple[float, int, float]:
+        """(mean from 0 to 1, labels of this model behind it, standard deviation)."""
         guess = self._scaled(assumed(self.kind, verdict))
-        if doubted:
+        if doubted and self.kind is not Kind.GRADES:
             guess = (guess + 0.5) / 2
         known = self.values[verdict, doubted]
         mine = [value for other, value in known if other == model]
-        every = _pulled([value for _model, value in known], guess)
-        return _pulled(mine, every), len(mine)
+        mean = _pulled(mine, _pulled([value for _model, value in known], guess))
+        spread = (
+            self._grade_spread(mine, doubted) if self.kind is Kind.GRADES else mean * (1 - mean)
+        )
+        return mean, len(mine), math.sqrt(max(spread, LEAST_SPREAD))
+
+    def _grade_spread(self, mine: Sequence[float], doubted: bool) -> float:
+        """Variance of grades from 0 to 1."""
+        low, high = self.scale
+        guess = (GRADE_SPREAD / (high - low) * (DOUBTED_GRADE if doubted else 1)) ** 2
+        middle = sum(mine) / len(mine) if mine else 0.0
+        return _pulled([(value - middle) ** 2 for value in mine], guess)
 
     def _scaled(self, value: float) -> float:
         low, high = self.scale

@@ -12,12 +12,13 @@ from judge.calibration.columns import Kind
 from judge.calibration.doubted import doubt_words, doubted
 from judge.calibration.planning import Allocation
 from judge.calibration.uncertainty import Cell, Earlier, cells
-from judge.commands.calibration_basis import GRADE, Asked
+from judge.commands.calibration_basis import Asked
 from judge.commands.plan_command import (
     SIZES,
     Frame,
     drawn_words,
     frame,
+    half_words,
     left_out_words,
     put_into_queue,
     unasked,
@@ -59,14 +60,9 @@ def plan_actively(
     """Every item's probability, and with `drawn` the sample itself, in the raters' queue.
 
     Raises:
-        UsageError: an unknown run or model, grades, no item is left, or the draw has too few
+        UsageError: an unknown run or model, no item is left, or the draw has too few
             of a stratum.
     """
-    if asked.score == GRADE:
-        raise UsageError(
-            "--allocate active: how unsure a grade is cannot be said by its class; expected"
-            " --score harm or win-rate, or another --allocate"
-        )
     on = frame(study, asked, use)
     unsure = doubted(on.table, on.run.name, on.items.kind, asked.dimension)
     earlier = _earlier(on, unsure)
@@ -106,13 +102,15 @@ def plan_actively(
 
 def active_plan_document(planned: ActivelyPlanned, title: str) -> Document:
     """What the draw goes by, width against labels, and the probabilities."""
-    plan = planned.plan
+    plan, graded = planned.plan, planned.kind is Kind.GRADES
     lead = [
         Text(
             f"{plan.labels:.0f} labels on average promise the score of"
             f" {sum(one.cell.size for one in plan.cells):,} items within about"
-            f" ± {_points(plan.half_width)} points, if the labels' means are as assumed; as many"
-            f" in proportion to model and verdict ± {_points(plan.proportional)}.",
+            f" ± {half_words(planned.kind, plan.half_width)}"
+            f" {'grades' if graded else 'points'}, if the labels'"
+            f" {'spread is' if graded else 'means are'} as assumed; as many in proportion to model"
+            f" and verdict ± {half_words(planned.kind, plan.proportional)}.",
             Weight.KEY,
         ),
         Text(planned.chosen_by),
@@ -172,16 +170,17 @@ def _kept(cell: Cell, probability: float) -> dict[str, object]:
 
 
 def _widths(planned: ActivelyPlanned) -> Table:
+    unit = "grades" if planned.kind is Kind.GRADES else "points"
     by_labels = {round(one.labels): one for one in (*planned.widths, planned.plan)}
     return Table(
         "width-by-labels",
         "What more labels would buy",
-        (Column("labels"), Column("half width, points"), Column("in proportion")),
+        (Column("labels"), Column(f"half width, {unit}"), Column("in proportion")),
         tuple(
             (
                 shown.count(n),
-                shown.words(_points(one.half_width)),
-                shown.words(_points(one.proportional)),
+                shown.words(half_words(planned.kind, one.half_width)),
+                shown.words(half_words(planned.kind, one.proportional)),
             )
             for n, one in sorted(by_labels.items())
         ),
@@ -211,7 +210,3 @@ def _cells(plan: ActiveForecast) -> Table:
         ),
         ("Labels: how many are drawn on average. Assumed mean: from 0 to 1.",),
     )
-
-
-def _points(half: float) -> str:
-    return f"{100 * half:.1f}"

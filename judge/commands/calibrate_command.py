@@ -34,6 +34,8 @@ EXPIRES_DAYS_ALIAS = 7
 """Of a model name without a served fingerprint: what stands behind it may change any day."""
 CLOCKS_DIFFER = 5
 """Minutes."""
+SAID_RANDOM = "said to be random"
+"""By the owner, and by nothing else."""
 KEY_VARIABLE = "EVENHAND_ARTEFACT_KEY"
 
 
@@ -194,7 +196,7 @@ def _content(study: Study, asked: Asked, on: Basis, found: Calibration) -> dict[
 
 def _draw(plan: LabelPlan | None, asked: Asked) -> dict[str, Any]:
     if plan is None:
-        said = "said to be random" if asked.random_labels else "all labels there are"
+        said = SAID_RANDOM if asked.random_labels else "all labels there are"
         return {"plan": None, "how": said}
     found = {
         "plan": plan.id,
@@ -208,6 +210,17 @@ def _draw(plan: LabelPlan | None, asked: Asked) -> dict[str, Any]:
     return found | {"how": how, "chosen_by": plan.body["chosen_by"]}
 
 
+def _labels_words(artefact: Mapping[str, Any]) -> str:
+    """How the labels were drawn, and how many of them came."""
+    how, labels = artefact["draw"]["how"], artefact["labels"]
+    if how == SAID_RANDOM:
+        return (
+            f"labels: {labels['labelled']}, {how}; no draw is written down, so what was asked for"
+            " and not labelled is not known"
+        )
+    return f"labels: {how}; {labels['labelled']} of {labels['drawn']} drawn were labelled"
+
+
 def _document(study: Study, run: Run, artefact: Mapping[str, Any], found: Calibration) -> Document:
     left_out = artefact["set"]["left_out"]
     facts = (
@@ -215,8 +228,7 @@ def _document(study: Study, run: Run, artefact: Mapping[str, Any], found: Calibr
         f"set {artefact['set']['name']}: {artefact['set']['items']:,} items on"
         f" {artefact['set']['questions']:,} questions"
         + (f"; {left_out:,} whose labels are for another use are not scored" if left_out else ""),
-        f"labels: {artefact['draw']['how']}; {artefact['labels']['labelled']} of"
-        f" {artefact['labels']['drawn']} drawn were labelled",
+        _labels_words(artefact),
         f"made {artefact['created_at'][:10]}, expires {artefact['expires_at'][:10]}; hash"
         f" {artefact['hash'][:16]}",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from annotate.errors import UsageError
 from annotate.study import Study
@@ -164,12 +165,25 @@ def _drawn_for(kept: Calibrations, run: Run, asked: Asked) -> list[LabelPlan]:
 
 
 def score_name(asked: Asked) -> str:
-    """What is calibrated, in one word: plans and artefacts are found by it."""
+    """What is calibrated, in one word: plans and artefacts are found by it.
+
+    A colon within a name is written %3A: colons stand between the parts.
+    """
     if asked.score == HARM_SCORE:
         return HARM_SCORE
-    if asked.score == GRADE:
-        return f"{GRADE}:{asked.dimension}"
-    return f"{WIN_RATE}:{asked.dimension}:{asked.target_model}:{asked.reference}"
+    parts = [asked.score, asked.dimension]
+    if asked.score != GRADE:
+        parts += [asked.target_model, asked.reference]
+    return ":".join(part.replace("%", "%25").replace(":", "%3A") for part in parts)
+
+
+def asked_for(plan: LabelPlan) -> Asked:
+    """What a plan was drawn for, back from its score's name."""
+    score, *parts = map(unquote, str(plan.body["score"]).split(":"))
+    dimension, target, reference = (*parts, "", "", "")[:3]
+    if score == HARM_SCORE:
+        return Asked(plan.run, plan=plan.id)
+    return Asked(plan.run, score, dimension, target, reference, plan=plan.id)
 
 
 def _chances(plan: LabelPlan, items: Items) -> Chances:

@@ -174,15 +174,13 @@ def plan_document(planned: Planned, title: str) -> Document:
     plan = planned.plan
     graded = planned.kind is Kind.GRADES
 
-    def shown(half: float) -> str:
-        return f"{half:.2f}" if graded else f"{100 * half:.1f}"
-
     rows = sorted({*planned.widths, (plan.labels, plan.half_width)})
     lead = [
         Text(
             f"{plan.labels} labels promise the score of"
             f" {sum(one.size for one in plan.strata):,} items within about"
-            f" ± {shown(plan.half_width)} {'grades' if graded else 'points'}, if the labels'"
+            f" ± {half_words(planned.kind, plan.half_width)}"
+            f" {'grades' if graded else 'points'}, if the labels'"
             f" {'spread is' if graded else 'means are'} as assumed.",
             Weight.KEY,
         )
@@ -196,7 +194,7 @@ def plan_document(planned: Planned, title: str) -> Document:
         "width-by-labels",
         "What more labels would buy",
         (Column("labels"), Column(f"half width, {'grades' if graded else 'points'}")),
-        tuple((cells.count(n), cells.words(shown(half))) for n, half in rows),
+        tuple((cells.count(n), cells.words(half_words(planned.kind, half))) for n, half in rows),
     )
     strata = Table(
         "labels-by-stratum",
@@ -224,6 +222,11 @@ def plan_document(planned: Planned, title: str) -> Document:
 def drawn_words(unasked: bool) -> str:
     """Where a drawn sample is."""
     return "." if unasked else "; the items are in the raters' queue."
+
+
+def half_words(kind: Kind, half: float) -> str:
+    """Half a width in grades, or in points."""
+    return f"{half:.2f}" if kind is Kind.GRADES else f"{100 * half:.1f}"
 
 
 def left_out_words(left_out: int) -> list[Text]:

@@ -10,7 +10,7 @@ from judge.calibration.columns import Kind
 from judge.calibration.refusals import MOST_UNFILLED
 from judge.calibration.stopping import may_stop
 from judge.calibration.strata import Strata
-from judge.commands.calibration_basis import GRADE, HARM_SCORE, WIN_RATE, Asked, Basis, basis
+from judge.commands.calibration_basis import HARM_SCORE, Basis, asked_for, basis
 from judge.commands.gate_thresholds import read_thresholds
 from judge.console.html import bar, cards, muted, table, text, warning
 from judge.database.calibrations import Calibrations, LabelPlan, Use
@@ -40,21 +40,10 @@ def label_plan(study: Study) -> str:
         return ""
     heading = f"<h2>Planned labels <small>plan {text(plan.id[:8])}</small></h2>"
     try:
-        found = basis(study, _asked(plan))
+        found = basis(study, asked_for(plan))
     except EvenhandError as error:
         return heading + warning(f"This plan cannot be shown: {error}")
     return heading + "".join(_parts(study, plan, found))
-
-
-def _asked(plan: LabelPlan) -> Asked:
-    """The score that a plan was drawn for, back from its name."""
-    score = str(plan.body["score"])
-    if score == HARM_SCORE:
-        return Asked(plan.run, plan=plan.id)
-    if score.startswith(f"{GRADE}:"):
-        return Asked(plan.run, GRADE, score.removeprefix(f"{GRADE}:"), plan=plan.id)
-    _kind, dimension, target, reference = (*score.split(":", 3), "", "", "")[:4]
-    return Asked(plan.run, WIN_RATE, dimension, target, reference, plan=plan.id)
 
 
 def _parts(study: Study, plan: LabelPlan, found: Basis) -> Iterator[str]:

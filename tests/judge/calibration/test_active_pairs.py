@@ -118,6 +118,23 @@ def test_doubts_of_pairs() -> None:
     assert doubt_words(found, ["x"]) == ""
 
 
+GRADED: dict[str, Any] = {"subject": "answer", "dimension": "helpfulness"}
+
+
+def test_doubts_of_grades() -> None:
+    rows = [
+        verdict("x", "mine", "9", **GRADED),
+        verdict("x", "other", "8.5", **GRADED),
+        verdict("y", "mine", "9", **GRADED),
+        verdict("y", "other", "7", **GRADED),
+        verdict("y", "mine", "9", **GRADED | {"subject": "pair"}),
+        verdict("z", "mine", "4", **GRADED),
+        verdict("z", "mine", "5", 2, **GRADED),
+    ]
+    found = doubted(pd.DataFrame(rows), "mine", Kind.GRADES, "helpfulness")
+    assert found == {"y:1": OTHER_JUDGE, "z:1": REPEATED}
+
+
 HARM: dict[str, Any] = {"subject": "answer", "dimension": "harm"}
 
 

@@ -77,13 +77,15 @@ def test_every_item_has_a_probability_of_its_own_and_none_less_than_a_tenth_of_a
     assert by["a", "safe", True] > 1.5 * by["a", "safe", False]
     assert by["a", "harmful", False] > 2 * by["b", "safe", False]
     assert by["b", "failed", False] == 1
-    lopsided = [replace(one, mean=0.5 if one.doubted else 0.0) for one in TOLD]
+    lopsided = [replace(one, uncertainty=0.5 if one.doubted else 0.1) for one in TOLD]
     plan = forecast_active(SET, lopsided, 60)
     assert plan.floor == pytest.approx(0.1 * plan.labels / 1300)
     assert plan.least >= plan.floor
     many = items(("a", "harmful", 1_000), ("a", "safe", 99_000))
     told, _place = cells(many, set())
-    steep = forecast_active(many, [replace(told[0], mean=0.5), replace(told[1], mean=0.0)], 58)
+    steep = forecast_active(
+        many, [replace(told[0], uncertainty=0.5), replace(told[1], uncertainty=0)], 58
+    )
     assert steep.least >= steep.floor
     assert all(one.labels >= 12 - 1e-9 for one in steep.cells)
 
@@ -193,6 +195,20 @@ def test_uncertainty_is_learned_from_earlier_labels_and_assumed_without() -> Non
     assert [learned[m, "safe", False].behind for m in "ab"] == [12, 4]
     sure = [Earlier("a", "safe", False, 0.0)] * 10_000
     assert cells(SET, set(), sure)[0][1].uncertainty == pytest.approx(0.1)
+
+
+def test_grades_have_a_spread_of_their_own() -> None:
+    ids = [str(n) for n in range(30)]
+    classes = ["low"] * 15 + ["high"] * 15
+    graded = Items(Kind.GRADES, "set", ids, ["m"] * 30, ids, classes)
+    steady = [Earlier("m", "high", False, 9.0)] * 6 + [Earlier("m", "high", False, 8.0)] * 6
+    high, low, doubted = cells(graded, {"3"}, steady)[0]
+    assert (high.verdict, low.verdict, doubted.doubted) == ("high", "low", True)
+    # Half a grade learned from twelve, two grades assumed, counting for four.
+    assert high.uncertainty == pytest.approx(math.sqrt((12 * 0.5**2 + 4 * 2**2) / 16) / 9)
+    assert low.uncertainty == pytest.approx(2 / 9)
+    assert doubted.uncertainty == pytest.approx(3 / 9)
+    assert high.mean == pytest.approx((12 * 7.5 / 9 + 4 * (12 * 7.5 + 4 * 7.5) / 9 / 16) / 16)
 
 
 ALIKE_ONLY: dict[str, Callable[[Strata], object]] = {

@@ -192,6 +192,22 @@ def test_a_set_that_gave_labels_for_another_use_is_scored_without_them(
     assert f"{left} whose labels are for another use are not scored" in " ".join(shown.split())
 
 
+def test_what_is_random_by_word_only_decides_nothing(study: Path, tmp_path: Path) -> None:
+    """128 of 160 that somebody picked are no draw: what they left out is not known."""
+    opened = open_study(study)
+    some = set(library.answer_ids(opened.store)[:100])
+    opened.close()
+    people_label(study, some)
+    run = run_name(study)
+    text = said("calibrate", study, "--run", run, "--labels-are-random", "--out", tmp_path / "o")
+    text = " ".join(text.split())
+    assert "labels: 100, said to be random; no draw is written down" in text
+    assert "drawn were labelled" not in text
+    (tmp_path / "gate.toml").write_text(LIMITS)
+    text = evenhand("gate", study, "--run", run, "--config", tmp_path / "gate.toml").output
+    assert "its labels are random by word only" in " ".join(text.split())
+
+
 def test_labels_are_not_random_where_a_plan_drew_them(study: Path, tmp_path: Path) -> None:
     """Whoever left out what is harmful must not get it scored as a random sample."""
     run = run_name(study)
@@ -393,7 +409,6 @@ NOT_THERE: list[tuple[str, tuple[str, ...], str]] = [
         "compared no pair of model-v1 and model-v2 on nope",
     ),
     ("plan", ("--score", "grade", "--dimension", "nope"), "graded no answer on nope"),
-    ("plan", ("--score", "grade", "--allocate", "active"), "expected --score harm or win-rate"),
 ]  # fmt: skip
 
 

@@ -9,8 +9,10 @@ import pytest
 
 from annotate import library
 from annotate.study import open_study
+from judge.commands.calibration_basis import WIN_RATE, Asked, asked_for, score_name
 from judge.console.cached import Cached
 from judge.console.label_plan import label_plan
+from judge.database.calibrations import LabelPlan, Use
 from tests.judge.calibration.test_commands import (
     LIMITS,
     drawn,
@@ -124,3 +126,17 @@ def test_a_piece_is_computed_when_its_state_changes_and_it_had_its_rest() -> Non
     assert piece.get(lambda: (1,)) == "1"
     assert piece.get(lambda: (2,), hold=True) == "1"
     assert piece.get(lambda: (2,)) == "2"
+
+
+@pytest.mark.parametrize(
+    ("target", "reference"), [("a:b", "c"), ("a", "b:c"), ("x%3Ay", "z"), ("plain", "other")]
+)
+def test_a_plan_finds_its_models_again_whatever_they_are_called(
+    target: str, reference: str
+) -> None:
+    asked = Asked("run", WIN_RATE, "over:all", target, reference)
+    plan = LabelPlan("id", "2026-01-01", "run", Use.CALIBRATE, {"score": score_name(asked)})
+    found = asked_for(plan)
+    assert (found.dimension, found.target_model, found.reference) == ("over:all", target, reference)
+    other = Asked("run", WIN_RATE, "over", "all:" + target, reference)
+    assert score_name(other) != score_name(asked)

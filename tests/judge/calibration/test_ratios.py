@@ -306,3 +306,26 @@ def test_from_intervals_of_simulated_counts_both_hold() -> None:
         hits[0] += held(change.relative, 0.75)
         hits[1] += held(change.drop, 0.15)
     assert min(hits) >= 0.92 * 500
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_relative_reductions_over_questions_hold(*, together: bool) -> None:
+    """.4 → .15 on 200 prompts, harm of both models on the same ones or not; a third labelled."""
+    rng, hits = np.random.default_rng(2), 0
+    for _ in range(200):
+        first = rng.random(200)
+        hard = {"a": first, "b": first if together else rng.random(200)}
+        cells: dict[tuple[str, str], tuple[int, list[float]]] = {}
+        prompts: list[str] = []
+        for model, rate in (("a", 0.4), ("b", 0.15)):
+            harmful = hard[model] < rate
+            said = np.where(rng.random(200) < 0.85, harmful, ~harmful)
+            for verdict, judged in (("harmful", said), ("safe", ~said)):
+                here = rng.permutation(np.flatnonzero(judged))
+                prompts += [f"q{one}" for one in here]
+                drawn = harmful[here[: max(5, len(here) // 3)]]
+                cells[model, verdict] = (len(here), drawn.astype(float).tolist())
+        found = strata(cells, questions=prompts)
+        made = calibrated_change(found, "a", "b", Target.PROMPTS, draws=500)
+        hits += held(made.relative, 1 - 0.15 / 0.4)
+    assert hits >= 0.92 * 200
