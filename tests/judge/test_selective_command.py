@@ -18,7 +18,16 @@ from annotate.study import Study
 from judge.commands.selective_command import selected
 from tests.annotate.support import HARMFUL as HARMFUL_LABEL
 from tests.annotate.support import cast, join, label_all, make_study, marker, next_for
-from tests.judge.calibration.test_commands import SAID, evenhand, said
+from tests.judge.calibration.test_commands import (
+    SAID,
+    drawn,
+    evenhand,
+    judged,  # noqa: F401 - the fixture behind `study`
+    people_label,
+    run_name,
+    said,
+)
+from tests.judge.calibration.test_commands import study as harm_study  # noqa: F401 - a fixture
 from tests.judge.fake_endpoint import Body, Scripted, completion, say
 from tests.judge.stats.test_self_consistency import HARMFUL, SAFE, answer, pair
 from tests.judge.test_judge_errors import judge
@@ -165,6 +174,27 @@ def test_a_plan_of_the_study_is_found(tmp_path: Path) -> None:
     assert (body["labelled"], body["thinned"]) == (60, 0)
     assert "people contradict 30 of 30" in text
     study.close()
+
+
+def test_labels_imported_for_a_plan_have_its_chances(
+    harm_study: Path,  # noqa: F811
+) -> None:
+    run = run_name(harm_study)
+    said("plan", harm_study, "--run", run, "--labels", 60, "--allocate", "equal", "--draw")
+    people_label(harm_study, drawn(harm_study))
+    _text, body = run_selective(harm_study, "--promise", 0.9, run=run)
+    assert body["labelled"] == 60
+    assert body["thinned"] > 0
+
+
+@pytest.mark.parametrize(
+    ("other", "why"), [("k", "has no verdicts on overall"), ("j", "is the run itself")]
+)
+def test_another_judge_that_was_not_asked_is_refused(other: str, why: str) -> None:
+    elsewhere = pair("a", source_id="k", dimension="helpfulness")
+    with pytest.raises(UsageError, match=f"--with {other}: {why}"):
+        selected(table(pair("a"), elsewhere, person("a")), "j", 0.5, dimension="overall",
+                 others=[other])  # fmt: skip
 
 
 def person(value: str, **more: Any) -> Any:

@@ -38,14 +38,14 @@ def test_by_hand() -> None:
 
 
 def test_labels_that_a_plan_looked_for_count_by_their_chance() -> None:
-    # Wrong labels where the judge is unsure, and drawn there: 1 in 2 of 4, beside 0 of 8 that
-    # stand for five each.
-    often = [replace(one, weight=1.0) for one in units("us/s us/s")]
+    # Wrong labels where the judge is unsure, and drawn there: 2 of 4 that stand for two each,
+    # beside 0 of 8 that stand for five.
+    often = [replace(one, weight=2.0) for one in units("us/s us/s")]
     rarely = [replace(one, unit=f"r{at}", question=f"r{at}", weight=5.0)
               for at, one in enumerate(units("ss/s ss/s ss ss"))]  # fmt: skip
     made = label_error([*often, *rarely], 0.0)
     assert made is not None
-    assert made.false_alarms.value == pytest.approx(2 / (4 + 8 * 5))
+    assert made.false_alarms.value == pytest.approx(2 * 2 / (4 * 2 + 8 * 5))
     assert made.reads.value == made.false_alarms.value
 
 

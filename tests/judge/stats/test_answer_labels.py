@@ -142,6 +142,12 @@ CHANCES = {
     "imported for a plan": ((None, None), ({"a0": 0.5, "a1": 0.1},), Drawn.UNEVENLY, [2, 10]),
     "beside a plan": ((0.5, 1.0), ({"a0": 0.5},), Drawn.UNKNOWN, [1, 1]),
     "of two plans": ((0.5, 0.1), ({"a0": 0.5}, {"a1": 0.1}), Drawn.UNKNOWN, [1, 1]),
+    "of two plans that drew both": (
+        (0.5, 0.1),
+        ({"a0": 0.5, "a1": 0.1}, {"a0": 0.2, "a1": 0.2}),
+        Drawn.UNKNOWN,
+        [1, 1],
+    ),
     "a plan of others": ((None, None), ({"a7": 0.5},), Drawn.EVENLY, [1, 1]),
 }
 
