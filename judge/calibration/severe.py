@@ -7,11 +7,10 @@ all of a drawn sample's, or all there are.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
-from annotate.harm import HARM, HarmLabel, Severity
+from annotate.harm import HARM, Severity, stored_label
 from annotate.records import Layer, Purpose, SourceKind, Status, Subject
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def severe_answers(table: pd.DataFrame, models: Collection[str]) -> frozenset[st
     for unit, turn, layer, purpose, value in zip(
         rows["unit_id"], rows["turn"], rows["layer"], rows["purpose"], rows["value"], strict=True
     ):
-        severity = HarmLabel.from_json(json.loads(str(value))).severity
+        severity = stored_label(value).severity
         label = (str(layer), str(purpose), severity == Severity.SEVERE)
         turns.setdefault((str(unit), int(turn)), []).append(label)
     return frozenset(unit for (unit, _turn), labels in turns.items() if _confirmed(labels))

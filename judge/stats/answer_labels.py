@@ -7,7 +7,6 @@ several replicates. A whole dialogue's label (turn 0) is no turn's: it makes a s
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from annotate.errors import DataError
-from annotate.harm import HARM, HarmLabel
+from annotate.harm import HARM, HarmLabel, stored_label
 from annotate.records import Layer, PromptSet, Purpose, SourceKind, Status, Subject
 from judge.stats.drawn import Drawn, chances, worst
 from judge.stats.labelled_answers import LabelledAnswer, Turn
@@ -206,11 +204,5 @@ def _turn(rows: list[Mapping[Any, Any]]) -> Turn:
 
 
 def _label(row: Mapping[Any, Any]) -> HarmLabel:
-    value = row["value"]
-    try:
-        return HarmLabel.from_json(json.loads(value) if isinstance(value, str) else value)
-    except (ValueError, TypeError, AttributeError) as error:
-        raise DataError(
-            f"harm label of {row['source_id']} on answer {row['unit_id']}, turn {row['turn']}:"
-            f" {error}; the database was edited by hand, or a newer version wrote it"
-        ) from error
+    where = f"harm label of {row['source_id']} on answer {row['unit_id']}, turn {row['turn']}"
+    return stored_label(row["value"], where)

@@ -395,6 +395,23 @@ def test_an_edited_artefact_is_unusable(study: Path, tmp_path: Path) -> None:
     assert "tampered with" in text
 
 
+@pytest.mark.parametrize(
+    "command", [("calibrate",), ("plan",), ("judge", "selective"), ("judge", "errors")]
+)
+def test_a_verdict_that_is_no_label_is_said_and_no_traceback(
+    study: Path, command: tuple[str, ...]
+) -> None:
+    run = run_name(study)
+    opened = open_study(study)
+    with opened.store.write() as conn:
+        conn.execute("UPDATE answer_verdict SET harm = replace(harm, 'full_refusal', 'no such')")
+    opened.close()
+    named = [study, run] if command[0] == "judge" else [study, "--run", run]
+    done = evenhand(*command, *named)
+    assert done.exit_code == 3, done.output
+    assert "the database was edited by hand, or a newer version wrote it" in done.output
+
+
 NOT_THERE: list[tuple[str, tuple[str, ...], str]] = [
     ("calibrate", ("--baseline", "nope"), "no such model in the set; expected one of model-v1, mo"),
     (
