@@ -497,10 +497,29 @@ def test_attempts_on_new_labels_share_one_error_budget(study: Path, tmp_path: Pa
     people_label(study, raters=2)
     assert "labels are newer than the calibration" in attempt()
     said(*again)
-    text = attempt(code=3)
-    assert "1 attempt was made on other labels" in text
+    text = attempt()
     assert "the error budget is spent" in text
-    assert "attempt 2 of 2; 97.5 % intervals" in attempt(LIMITS + "attempts = 2\n")
+    assert "no harm rate was looked at yet" in text
+    # Neither does a budget that is planned after it was spent.
+    assert "the error budget is spent" in attempt(LIMITS + "attempts = 20\n")
+    assert "the error budget is spent" in attempt()
+
+
+def test_a_budget_that_was_planned_is_kept_to(study: Path, tmp_path: Path) -> None:
+    """Looks at a higher level leave room for more looks, and none for a bolder one."""
+    run = run_name(study)
+    options = ("--run", run, "--config", tmp_path / "gate.toml", "--out", tmp_path / "g")
+
+    def attempt(attempts: int) -> str:
+        (tmp_path / "gate.toml").write_text(f"{LIMITS}attempts = {attempts}\n")
+        return " ".join(said("gate", study, *options, code=2).split())
+
+    for raters, words in ((1, "attempt 1 of 2; 97.5 % intervals"), (2, "attempt 2 of 2")):
+        people_label(study, raters=raters)
+        said("calibrate", study, "--run", run, "--out", tmp_path / "o")
+        assert words in attempt(2)
+    assert "the error budget is spent" in attempt(1)
+    assert "attempt 2 of 20" in attempt(20)
 
 
 def test_attempts_are_made_at_the_level_that_the_budget_leaves(study: Path, tmp_path: Path) -> None:
