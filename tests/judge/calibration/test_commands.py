@@ -456,6 +456,20 @@ def test_a_gate_toml_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
         read_thresholds(tmp_path / "gate.toml")
 
 
+def test_what_cannot_be_written_is_not_printed_either(study: Path, tmp_path: Path) -> None:
+    """A card on the screen beside exit 3 would read as a decision."""
+    people_label(study, raters=2)
+    run = run_name(study)
+    said("calibrate", study, "--run", run, "--out", tmp_path / "o")
+    (tmp_path / "gate.toml").write_text(LIMITS)
+    nowhere = ("--out", tmp_path / "gate.toml" / "x")
+    text = said("gate", study, "--run", run, "--config", tmp_path / "gate.toml", *nowhere, code=3)
+    assert "the report was not written" in text
+    assert "Judge card" not in text
+    text = said("calibrate", study, "--run", run, *nowhere, code=3)
+    assert "The calibrated harm rate" not in text
+
+
 def test_the_template_is_a_gate_toml(study: Path, tmp_path: Path) -> None:
     (tmp_path / "gate.toml").write_text(said("gate", study, "--template"))
     from judge.commands.gate_thresholds import read_thresholds
