@@ -192,6 +192,10 @@ def drifting(body: Body, number: int) -> Scripted:
     return completion(SAID[False])
 
 
+def refusing(_body: Body, _number: int) -> Scripted:
+    return Scripted(401, b'{"error": {"message": "no such key"}}')
+
+
 DRIFTS = [(erring, 0), (drifting, None)]
 
 
@@ -228,6 +232,20 @@ def test_verdicts_younger_than_the_calibration_are_said_to_be(
         options = ("--base-url", endpoint.base_url, "--out", tmp_path / "p")
         text = said("production", new, "--run", "m", "--calibration", artefact, *options)
     assert "younger than the calibration" in " ".join(text.split())
+
+
+def test_why_nothing_could_be_asked_again_is_said(
+    study: Path,  # noqa: F811
+    artefact: Path,
+    tmp_path: Path,
+) -> None:
+    with FakeEndpoint(refusing) as endpoint:
+        run = ("--run", run_name(study), "--out", tmp_path / "p")
+        text = said("production", study, *run, "--base-url", endpoint.base_url)
+    lead = " ".join(text.partition("Drift of the judge")[0].split())
+    assert "Drift: none of 50 stored verdicts could be asked for again (" in lead
+    assert "no such key" in lead
+    assert "no such key" in produced(tmp_path / "p")["drift"]["check"]["why"]
 
 
 def test_the_gate_takes_no_transported_score(artefact: Path, tmp_path: Path) -> None:
