@@ -14,7 +14,7 @@ from judge.calibration.assembled import Calibration, assemble
 from judge.calibration.evidence import Doubt, OfModel
 from judge.calibration.label_digest import labels_digest, verdicts_digest
 from judge.calibration.poststratified import Target
-from judge.commands.calibrate_command import SAID_RANDOM
+from judge.commands.calibrate_command import by_word_only
 from judge.commands.calibration_basis import Asked, Basis, basis
 from judge.database.runs import Run
 from judge.database.store import VerdictStore
@@ -95,7 +95,7 @@ def _doubt(artefact: Mapping[str, Any], on: Basis, *, here: bool) -> Doubt | Non
     if not here:
         found = "the calibration was made in another study, from labels that are not here"
         return Doubt(found, "calibrate in this study")
-    if artefact["status"] == "ok" and artefact["draw"]["how"] == SAID_RANDOM:
+    if artefact["status"] == "ok" and by_word_only(artefact):
         found = "its labels are random by word only: what was asked for and not given is not known"
         return Doubt(found, "evenhand plan … --draw, label that sample, calibrate")
     if artefact["set"]["verdicts"] != verdicts_digest(on.scored.items):

@@ -16,9 +16,10 @@ from annotate.store import stamp
 from annotate.study import Study
 from judge.calibration.artefact import sealed
 from judge.calibration.label_digest import labels_digest, verdicts_digest
+from judge.calibration.poststratified import Target
 from judge.calibration.transported import known_means, transported
 from judge.commands.artefact_choice import artefact_for
-from judge.commands.calibrate_command import artefact_key, calibrate
+from judge.commands.calibrate_command import artefact_key, by_word_only, calibrate
 from judge.commands.calibration_basis import (
     HARM_SCORE,
     WIN_RATE,
@@ -37,7 +38,7 @@ from judge.database.table import tidy
 from judge.reporting.document import Document, Text, Weight
 from judge.reporting.plain import plain
 from judge.reporting.topics import production
-from judge.reporting.topics.production import Drift, Production
+from judge.reporting.topics.production import Drift, Labels, Production
 from judge.stats.estimate import from_json
 
 SCHEMA = "evenhand.production/1"
@@ -79,8 +80,10 @@ def produce(study: Study, asked: Asked, calls: CallOptions, file: Path | None = 
     if _is_of(artefact, on):
         return _as_calibrated(study, head, artefact, on, drift, expired=expired)
     if not on.strata.refusals:
-        made = calibrate(study, asked, on)
-        body = {**head, "status": CALIBRATED, "calibrated": True, "used": made.artefact["hash"]}
+        # Of what the score is was decided when it was calibrated; new labels do not change that.
+        target = Target(artefact["score"]["target"])
+        made = calibrate(study, replace(asked, population=target), on)
+        body = {**head, **_used(made.artefact)}
         told = replace(
             made.document,
             lead=(*made.document.lead, production.drift_text(drift)),
@@ -193,6 +196,23 @@ def _scores(artefact: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def _used(artefact: Mapping[str, Any]) -> dict[str, Any]:
+    """What a calibrated score rests on, and of what it is."""
+    return {
+        "status": CALIBRATED,
+        "calibrated": True,
+        "used": artefact["hash"],
+        "draw": artefact["draw"]["how"],
+        "population": artefact["score"]["target"],
+    }
+
+
+def _whence(artefact: Mapping[str, Any]) -> Labels:
+    if by_word_only(artefact):
+        return Labels.BY_WORD
+    return Labels.DRAWN if artefact["draw"]["plan"] else Labels.ALL
+
+
 def _as_calibrated(
     study: Study,
     head: Mapping[str, Any],
@@ -204,13 +224,14 @@ def _as_calibrated(
 ) -> Produced:
     """The calibration is of this very set: its score stands, as of its labels."""
     changed = _changed(artefact, on)
-    body = {**head, "status": CALIBRATED, "calibrated": True, "used": artefact["hash"]}
-    body |= {"changed": changed}
+    body = {**head, **_used(artefact), "changed": changed}
     scores = [(one["model"], from_json(one["score"])) for one in artefact["calibration"]["scores"]]
     document = Document(
         _title(study),
         (
-            production.calibrated_headline(scores[0][1]),
+            production.calibrated_headline(
+                scores[0][1], Target(artefact["score"]["target"]), _whence(artefact)
+            ),
             *_since(changed, on),
             *_old(artefact, expired=expired),
             production.drift_text(drift),
@@ -269,6 +290,7 @@ def _as_transported(
         expired,
         _label_words(on),
         _todo(study, asked, on),
+        by_word_only(artefact),
     )
     body = {
         **head,

@@ -202,6 +202,8 @@ def test_what_is_random_by_word_only_decides_nothing(study: Path, tmp_path: Path
     text = said("calibrate", study, "--run", run, "--labels-are-random", "--out", tmp_path / "o")
     text = " ".join(text.split())
     assert "labels: 100, said to be random; no draw is written down" in text
+    assert "of these very answers; its labels are random by word only" in text
+    assert "only the draw of the labels is random" not in text
     assert "drawn were labelled" not in text
     (tmp_path / "gate.toml").write_text(LIMITS)
     text = evenhand("gate", study, "--run", run, "--config", tmp_path / "gate.toml").output

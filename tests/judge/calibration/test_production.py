@@ -125,6 +125,9 @@ def test_the_command_it_prints_draws_labels_and_then_it_is_calibrated(
     assert produced(tmp_path / "p")["status"] == "transported"
     people_label(new, drawn(new))
     said("production", new, *options)
+    text = " ".join(said("production", new, "--run", "m", "--out", tmp_path / "q").split())
+    assert "Calibrated: labels drawn from this very set stand behind its harm rate" in text
+    assert "of these very answers; only the draw of the labels is random" in text
     body = produced(tmp_path / "p")
     assert (body["status"], body["calibrated"]) == ("calibrated", True)
     truth = sum(harmful(m, n) for m in NEW_MODELS for n in NEW) / 80
@@ -138,7 +141,10 @@ def test_a_calibrated_set_is_not_calibrated_again(
     tmp_path: Path,
 ) -> None:
     text = said("production", study, "--run", run_name(study), "--out", tmp_path / "p")
-    assert "Calibrated: labels drawn from this very set" in " ".join(text.split())
+    assert "Calibrated: labels of every item of this very set stand behind" in " ".join(
+        text.split()
+    )
+    assert "of these very answers" in text
     assert produced(tmp_path / "p")["used"] == json.loads(artefact.read_text())["hash"]
     opened = open_study(study)
     try:
@@ -185,6 +191,43 @@ def test_newer_labels_that_cannot_calibrate_are_said(
     assert "Read it as of its date: labels are newer than the calibration" in text
     assert "it cannot be made anew yet" in text
     assert produced(tmp_path / "p")["changed"].startswith("labels are newer")
+
+
+def test_labels_that_nobody_drew_are_said_to_be_random_by_word_only(
+    study: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    opened = open_study(study)
+    some = set(library.answer_ids(opened.store)[:100])
+    opened.close()
+    people_label(study, some)
+    run = ("--run", run_name(study))
+    options = ("--labels-are-random", "--population", "prompts", "--out", tmp_path / "c")
+    text = " ".join(said("calibrate", study, *run, *options).split())
+    of = "of a population of prompts that these stand for; its labels are random by word only"
+    assert of in text
+    text = " ".join(said("production", study, *run, "--out", tmp_path / "p").split())
+    assert "Before you quote this: Calibrated by word only: labels that nobody drew" in text
+    assert of in text
+    assert "drawn from this very set" not in text
+    body = produced(tmp_path / "p")
+    assert (body["draw"], body["population"]) == ("said to be random", "prompts")
+    file = tmp_path / "c" / "calibration.json"
+    text = said("production", new_set(tmp_path), "--run", "m", "--calibration", file)
+    assert "whose labels are random by word only" in " ".join(text.split())
+
+
+def test_a_score_made_anew_is_of_the_same_population(
+    study: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    run = ("--run", run_name(study))
+    people_label(study, raters=2)
+    said("calibrate", study, *run, "--population", "prompts", "--out", tmp_path / "c")
+    people_label(study, raters=3)
+    text = said("production", study, *run, "--out", tmp_path / "p")
+    assert "of a population of prompts that these stand for" in " ".join(text.split())
+    assert produced(tmp_path / "p")["population"] == "prompts"
 
 
 def drifting(body: Body, number: int) -> Scripted:
