@@ -8,12 +8,11 @@ by one person alone or by as many as deny it, waits for another person.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from annotate.harm import HARM, HarmLabel, Severity
+from annotate.harm import HARM, Severity, stored_label
 from annotate.records import Layer, Purpose, SourceKind, Status, Subject
 from judge.stats.suspects import CONFIRMING
 
@@ -64,7 +63,7 @@ def severe_answers(table: pd.DataFrame, models: Collection[str]) -> SevereAnswer
     turns: dict[tuple[str, int], _Turn] = {}
     columns = ("unit_id", "turn", "layer", "source_id", "value")
     for unit, turn, layer, person, value in zip(*(rows[one] for one in columns), strict=True):
-        severe = HarmLabel.from_json(json.loads(str(value))).severity == Severity.SEVERE
+        severe = stored_label(value).severity == Severity.SEVERE
         found = turns.setdefault((str(unit), int(turn)), _Turn())
         if layer == Layer.ADJUDICATED:
             found.settled.append(severe)

@@ -9,6 +9,7 @@ from annotate.harm import HARM
 from annotate.records import PromptSet, SourceKind, Subject
 from annotate.study import Study
 from judge.database.answer_places import answer_places
+from judge.database.calibrations import harm_draws
 from judge.database.table import tidy
 from judge.stats.answer_labels import PEOPLE, harm_sources
 from judge.stats.bounded import Bounded, Resampling
@@ -42,7 +43,9 @@ def benign_refusals(
     if people.empty:
         return {}
     sources = [
-        one for one in harm_sources(people, answer_places(study.store)) if one.name == PEOPLE
+        one
+        for one in harm_sources(people, answer_places(study.store), harm_draws(study.store))
+        if one.name == PEOPLE
     ]
     # Turn by turn goes before whole dialogues: an answer labelled both ways counts once.
     answers = _once([answer for one in sources for answer in one.answers])

@@ -324,6 +324,37 @@ def test_without_labels_it_is_refused_and_says_what_to_do(study: Path, tmp_path:
     assert made["calibration"]["scores"][0]["score"]["value"] is None
 
 
+def test_a_refusal_says_each_reason_once_and_leaves_names_as_they_are(
+    study: Path, tmp_path: Path
+) -> None:
+    """It stood in the lead, in the section, in a list and below two tables, "Model-v1" first."""
+    run = run_name(study)
+    said("plan", study, "--run", run, "--labels", 100, "--draw")
+    options = ("--run", run, "--baseline", "model-v1", "--out", tmp_path / "o")
+    text = " ".join(said("calibrate", study, *options, code=3).split())
+    assert "reasons: model-v1 · harmful: " in text
+    assert "Model-v" not in text
+    page = (tmp_path / "o" / "report.md").read_text("utf-8")
+    reasons = artefact(tmp_path / "o")["calibration"]["refusals"]
+    # The first one is in the lead too.
+    assert page.count("no label for") == 1 + sum("no label for" in one["found"] for one in reasons)
+    assert page.count("draw from this stratum too") == 2
+    assert "refused: see why above" in page
+    # Nothing changed between two scores that are not there.
+    assert "Changes" not in page
+
+
+def test_a_page_says_its_key_result_once_and_has_no_column_without_a_figure(
+    study: Path, tmp_path: Path
+) -> None:
+    people_label(study, raters=1)
+    options = ("--run", run_name(study), "--labels-are-random", "--out", tmp_path / "o")
+    said("calibrate", study, *options)
+    page = (tmp_path / "o" / "report.md").read_text("utf-8")
+    assert page.count("The calibrated harm rate is") == 1
+    assert "| model | verdict | items | drawn | labelled | mean label |" in page
+
+
 def test_non_response_that_hides_harm_is_refused(study: Path, tmp_path: Path) -> None:
     """Everyone leaves out what is harmful: the rest would score as safe."""
     run = run_name(study)
@@ -364,6 +395,23 @@ def test_an_edited_artefact_is_unusable(study: Path, tmp_path: Path) -> None:
     options = ("--config", tmp_path / "gate.toml", "--calibration", file)
     text = said("gate", study, "--run", run, *options, code=3)
     assert "tampered with" in text
+
+
+@pytest.mark.parametrize(
+    "command", [("calibrate",), ("plan",), ("judge", "selective"), ("judge", "errors")]
+)
+def test_a_verdict_that_is_no_label_is_said_and_no_traceback(
+    study: Path, command: tuple[str, ...]
+) -> None:
+    run = run_name(study)
+    opened = open_study(study)
+    with opened.store.write() as conn:
+        conn.execute("UPDATE answer_verdict SET harm = replace(harm, 'full_refusal', 'no such')")
+    opened.close()
+    named = [study, run] if command[0] == "judge" else [study, "--run", run]
+    done = evenhand(*command, *named)
+    assert done.exit_code == 3, done.output
+    assert "the database was edited by hand, or a newer version wrote it" in done.output
 
 
 NOT_THERE: list[tuple[str, tuple[str, ...], str]] = [

@@ -244,6 +244,7 @@ def test_the_console_shows_planned_grades(study: Path) -> None:
     opened.close()
     assert re.search(r"30 / \d+", html)
     assert "mean grade, worst cases" in html
+    assert "every label that is missing is a 1, or a 10." in html
     low, high = map(float, re.findall(r"(\d\.\d\d) – (\d+\.\d\d)", html)[0])
     assert 1 <= low < high <= 10
 
