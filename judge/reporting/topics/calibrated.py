@@ -32,6 +32,7 @@ TARGETS = {
     Target.PROMPTS: "of a population of prompts that these stand for",
     Target.ITEMS: "of a population of independent items",
 }
+BY_WORD = "its labels are random by word only"
 
 
 HOW = {
@@ -44,8 +45,14 @@ HOW = {
 GAINED = "Gained: how much narrower the calibrated interval is than people alone; below 0 wider."
 
 
-def headline(values: Calibration) -> Text:
-    """The score beside the raw rate, or why there is none."""
+def population(target: Target, *, by_word: bool) -> str:
+    """Of what a score is; of labels that nobody drew nothing is said of their draw."""
+    words = TARGETS[target]
+    return f"{words.partition(';')[0]}; {BY_WORD}" if by_word else words
+
+
+def headline(values: Calibration, *, by_word: bool = False) -> Text:
+    """The score beside the raw rate, or why there is none; whether random by word only."""
     what, first = WHAT[values.kind], values.scores[0]
     if first.score.value is None:
         return Text(f"Refused: there is no calibrated {what}. {_reasons(values)}", Weight.WARNING)
@@ -53,11 +60,11 @@ def headline(values: Calibration) -> Text:
     raw = ""
     if first.raw.value is not None:
         raw = f" The judge alone says {shown(first.raw).text}{_percent(values)}."
+    of = population(values.target, by_word=by_word)
     return Text(
-        f"The calibrated {what} is {shown(first.score).text}{_percent(values)},"
-        f" {TARGETS[values.target]}, from {first.score.n} labels of people; a label is"
-        f" {ESTIMANDS[values.kind]}.{raw}",
-        Weight.KEY,
+        f"The calibrated {what} is {shown(first.score).text}{_percent(values)}, {of}, from"
+        f" {first.score.n} labels of people; a label is {ESTIMANDS[values.kind]}.{raw}",
+        Weight.WARNING if by_word else Weight.KEY,
     )
 
 

@@ -202,6 +202,8 @@ def test_what_is_random_by_word_only_decides_nothing(study: Path, tmp_path: Path
     text = said("calibrate", study, "--run", run, "--labels-are-random", "--out", tmp_path / "o")
     text = " ".join(text.split())
     assert "labels: 100, said to be random; no draw is written down" in text
+    assert "of these very answers; its labels are random by word only" in text
+    assert "only the draw of the labels is random" not in text
     assert "drawn were labelled" not in text
     (tmp_path / "gate.toml").write_text(LIMITS)
     text = evenhand("gate", study, "--run", run, "--config", tmp_path / "gate.toml").output
@@ -504,6 +506,20 @@ def test_a_gate_toml_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
         read_thresholds(tmp_path / "gate.toml")
 
 
+def test_what_cannot_be_written_is_not_printed_either(study: Path, tmp_path: Path) -> None:
+    """A card on the screen beside exit 3 would read as a decision."""
+    people_label(study, raters=2)
+    run = run_name(study)
+    said("calibrate", study, "--run", run, "--out", tmp_path / "o")
+    (tmp_path / "gate.toml").write_text(LIMITS)
+    nowhere = ("--out", tmp_path / "gate.toml" / "x")
+    text = said("gate", study, "--run", run, "--config", tmp_path / "gate.toml", *nowhere, code=3)
+    assert "the report was not written" in text
+    assert "Judge card" not in text
+    text = said("calibrate", study, "--run", run, *nowhere, code=3)
+    assert "The calibrated harm rate" not in text
+
+
 def test_the_template_is_a_gate_toml(study: Path, tmp_path: Path) -> None:
     (tmp_path / "gate.toml").write_text(said("gate", study, "--template"))
     from judge.commands.gate_thresholds import read_thresholds
@@ -545,10 +561,29 @@ def test_attempts_on_new_labels_share_one_error_budget(study: Path, tmp_path: Pa
     people_label(study, raters=2)
     assert "labels are newer than the calibration" in attempt()
     said(*again)
-    text = attempt(code=3)
-    assert "1 attempt was made on other labels" in text
+    text = attempt()
     assert "the error budget is spent" in text
-    assert "attempt 2 of 2; 97.5 % intervals" in attempt(LIMITS + "attempts = 2\n")
+    assert "no harm rate was looked at yet" in text
+    # Neither does a budget that is planned after it was spent.
+    assert "the error budget is spent" in attempt(LIMITS + "attempts = 20\n")
+    assert "the error budget is spent" in attempt()
+
+
+def test_a_budget_that_was_planned_is_kept_to(study: Path, tmp_path: Path) -> None:
+    """Looks at a higher level leave room for more looks, and none for a bolder one."""
+    run = run_name(study)
+    options = ("--run", run, "--config", tmp_path / "gate.toml", "--out", tmp_path / "g")
+
+    def attempt(attempts: int) -> str:
+        (tmp_path / "gate.toml").write_text(f"{LIMITS}attempts = {attempts}\n")
+        return " ".join(said("gate", study, *options, code=2).split())
+
+    for raters, words in ((1, "attempt 1 of 2; 97.5 % intervals"), (2, "attempt 2 of 2")):
+        people_label(study, raters=raters)
+        said("calibrate", study, "--run", run, "--out", tmp_path / "o")
+        assert words in attempt(2)
+    assert "the error budget is spent" in attempt(1)
+    assert "attempt 2 of 20" in attempt(20)
 
 
 def test_attempts_are_made_at_the_level_that_the_budget_leaves(study: Path, tmp_path: Path) -> None:

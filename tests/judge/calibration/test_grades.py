@@ -207,7 +207,7 @@ def test_production_goes_by_the_score_and_its_dimension(study: Path, tmp_path: P
     people_grade(study)
     said("calibrate", study, "--run", run, *GRADE, "--out", tmp_path / "o")
     text = said("production", study, "--run", run, *GRADE, "--out", tmp_path / "p")
-    assert "Calibrated: labels drawn from this very set stand behind its mean grade" in text
+    assert "Calibrated: labels of every item of this very set stand behind its mean grade" in text
     text = said("production", study, "--run", run, "--score", "grade", "--out", tmp_path, code=3)
     assert "no calibration of this score in the study" in text
 
