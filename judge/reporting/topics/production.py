@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from judge.calibration.columns import Kind
-from judge.calibration.poststratified import Target
+from judge.calibration.poststratified import NAMES, Target
 from judge.calibration.transported import Transport, Transported
 from judge.reporting import cells
 from judge.reporting.document import Cell, Column, Facts, Section, Table, Text, Weight
@@ -94,7 +94,7 @@ def calibrated_headline(score: Estimate, target: Target, labels: Labels) -> Text
     by_word = labels is Labels.BY_WORD
     return Text(
         f"Calibrated{' by word only' if by_word else ''}: {labels} stand behind its"
-        f" {_named(score)}, {cells.coefficient(score).text},"
+        f" {_named(score)}, {_whole(score)},"
         f" {population(target, by_word=by_word)}." + (" No gate passes on it." if by_word else ""),
         Weight.WARNING if by_word else Weight.KEY,
     )
@@ -104,17 +104,35 @@ def calibrated_section(
     scores: Sequence[tuple[str, Estimate]], calibration: str, expires: str
 ) -> Section:
     """The scores of the set's own calibration: (model, score), "" all models."""
+    graded = any(_graded(one) for _model, one in scores)
     table = Table(
         "production-scores",
         "Calibrated scores of this set",
-        (Column("model", words=True), Column("labels"), Column("calibrated")),
+        (
+            Column("model", words=True),
+            Column("labels"),
+            Column("calibrated" if graded else "calibrated, percent"),
+        ),
         tuple(
-            (cells.words(model or "all models"), cells.count(one.n), cells.coefficient(one))
+            (cells.words(model or "all models"), cells.count(one.n), _cell(one))
             for model, one in scores
         ),
     )
     rests = Facts((f"calibration {calibration[:16]}, expires {expires}",))
     return Section("calibrated", "Calibrated score", (table, rests))
+
+
+def _graded(score: Estimate) -> bool:
+    return score.name == NAMES[Kind.GRADES]
+
+
+def _cell(score: Estimate) -> Cell:
+    return cells.grade(score) if _graded(score) else cells.share(score)
+
+
+def _whole(score: Estimate) -> str:
+    """With its unit: a rate in percent, a grade as it is."""
+    return _cell(score).text + ("" if _graded(score) else " %")
 
 
 def _named(score: Estimate) -> str:

@@ -127,6 +127,9 @@ def test_the_command_it_prints_draws_labels_and_then_it_is_calibrated(
     said("production", new, *options)
     text = " ".join(said("production", new, "--run", "m", "--out", tmp_path / "q").split())
     assert "Calibrated: labels drawn from this very set stand behind its harm rate" in text
+    assert re.search(
+        r"stand behind its harm rate, \d+\.\d \[\d+\.\d, \d+\.\d\] %", " ".join(text.split())
+    )
     assert "of these very answers; only the draw of the labels is random" in text
     body = produced(tmp_path / "p")
     assert (body["status"], body["calibrated"]) == ("calibrated", True)
