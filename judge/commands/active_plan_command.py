@@ -21,6 +21,8 @@ from judge.commands.plan_command import (
     half_words,
     left_out_words,
     put_into_queue,
+    stratum_cells,
+    stratum_columns,
     unasked,
     unasked_words,
 )
@@ -188,17 +190,18 @@ def _widths(planned: ActivelyPlanned) -> Table:
 
 
 def _cells(plan: ActiveForecast) -> Table:
+    marked = any(one.cell.prompt_set for one in plan.cells)
     return Table(
         "probabilities",
         "Probability of an item to be drawn",
         (
-            *(Column(name, words=True) for name in ("model", "verdict", "in doubt")),
+            *stratum_columns(marked),
+            Column("in doubt", words=True),
             *map(Column, ("items", "probability", "labels", "assumed mean", "earlier labels")),
         ),
         tuple(
             (
-                shown.words(one.cell.model),
-                shown.words(" · ".join(filter(None, (one.cell.verdict, one.cell.prompt_set)))),
+                *stratum_cells(one.cell.stratum, marked),
                 shown.words("yes" if one.cell.doubted else ""),
                 shown.count(one.cell.size),
                 shown.words(f"{one.probability:.3g}"),

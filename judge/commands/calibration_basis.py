@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from annotate.errors import UsageError
 from annotate.study import Study
-from judge.calibration.columns import Chances, Items
+from judge.calibration.columns import Chances, Items, StratumKey
 from judge.calibration.from_table import Scored, harm_set, pair_set
 from judge.calibration.grade_set import grade_set
 from judge.calibration.poststratified import Target
@@ -188,13 +188,13 @@ def asked_for(plan: LabelPlan) -> Asked:
 
 def _chances(plan: LabelPlan, items: Items) -> Chances:
     """How an active plan drew. If verdicts have changed since, any item may have had the least."""
-    least: dict[tuple[str, str], float] = {}
-    sizes = Counter[tuple[str, str]]()
+    least: dict[StratumKey, float] = {}
+    sizes = Counter[StratumKey]()
     for one in plan.body["cells"]:
-        key = one["model"], one["verdict"]
+        key = one["model"], one["verdict"], one["prompt_set"]
         least[key] = min(least.get(key, 1.0), one["probability"])
         sizes[key] += one["items"]
-    now = Counter(zip(items.models, items.verdicts, strict=True))
+    now = Counter(items.strata())
     if now != sizes:
         least = dict.fromkeys(now, min(least.values()))
     return Chances(plan.body["expected"], plan.body["floor"], least)

@@ -12,7 +12,7 @@ from annotate.harm import HARM
 from annotate.planned import PlannedItem, enqueue
 from annotate.records import Purpose
 from annotate.study import Study
-from judge.calibration.columns import Items, Kind
+from judge.calibration.columns import Items, Kind, StratumKey
 from judge.calibration.from_table import Scored
 from judge.calibration.planning import Allocation, Forecast, draw, forecast, half_widths
 from judge.calibration.rows import question_words
@@ -30,7 +30,7 @@ from judge.database.second_looks import with_text
 from judge.database.store import VerdictStore
 from judge.database.table import tidy
 from judge.reporting import cells
-from judge.reporting.document import Column, Document, Section, Table, Text, Weight
+from judge.reporting.document import Cell, Column, Document, Section, Table, Text, Weight
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -196,18 +196,19 @@ def plan_document(planned: Planned, title: str) -> Document:
         (Column("labels"), Column(f"half width, {'grades' if graded else 'points'}")),
         tuple((cells.count(n), cells.words(half_words(planned.kind, half))) for n, half in rows),
     )
-    strata = Table(
+    section = Section("plan", "Labels", (widths, _strata(plan)))
+    return Document(title, tuple(lead), "95 % intervals", (section,))
+
+
+def _strata(plan: Forecast) -> Table:
+    marked = any(one.prompt_set for one in plan.strata)
+    return Table(
         "labels-by-stratum",
         "Labels by model and verdict",
-        (
-            Column("model", words=True),
-            Column("verdict", words=True),
-            *map(Column, ("items", "labels", "assumed mean")),
-        ),
+        (*stratum_columns(marked), *map(Column, ("items", "labels", "assumed mean"))),
         tuple(
             (
-                cells.words(one.model),
-                cells.words(one.verdict),
+                *stratum_cells(one.key, marked),
                 cells.count(one.size),
                 cells.count(one.labels),
                 cells.words(cells.coefficient_words(one.expected)),
@@ -215,8 +216,19 @@ def plan_document(planned: Planned, title: str) -> Document:
             for one in plan.strata
         ),
     )
-    section = Section("plan", "Labels", (widths, strata))
-    return Document(title, tuple(lead), "95 % intervals", (section,))
+
+
+def stratum_columns(marked: bool) -> list[Column]:
+    """Model and verdict, and the prompt set where prompts are `marked` with one."""
+    names = ["model", "verdict", *(["prompts"] if marked else [])]
+    return [Column(name, words=True) for name in names]
+
+
+def stratum_cells(stratum: StratumKey, marked: bool) -> list[Cell]:
+    """What stands below :func:`stratum_columns`."""
+    model, verdict, prompts = stratum
+    shown = [model, verdict, *([prompts or cells.MISSING] if marked else [])]
+    return [cells.words(one) for one in shown]
 
 
 def drawn_words(unasked: bool) -> str:
