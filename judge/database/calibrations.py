@@ -16,6 +16,11 @@ from annotate.store import Store, now
 from judge.calibration.planning import Allocation
 from judge.database.migrations import MIGRATIONS
 
+FULL_REFUSALS = "full-refusals"
+"""The score of a plan whose labels no calibration takes: answers to benign prompts."""
+WHOLE_QUESTIONS = "questions"
+"""The allocation of a plan that drew questions at random and all their items."""
+
 
 class Use(StrEnum):
     """What a label may be for; one that tuned a prompt cannot calibrate it."""
