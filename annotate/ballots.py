@@ -311,6 +311,12 @@ def import_vote(
             f"{label.source_id} already has another vote here ({stored[0]});"
             f" found {label.value}, the first one stands",
         )
+    here = given_here(
+        conn, label.source_id, "pair", pair_id, label.turn, label.dimension, label.layer,
+        "outcome", label.value, where,
+    )  # fmt: skip
+    if here is not None:
+        return here
     rater = imported_rater(store, conn, label.source_id, label.rater_group, where)
     if isinstance(rater, Problem):
         return rater
@@ -331,6 +337,43 @@ def import_vote(
     }
     insert(store, conn, row, label.comment)
     return Added.NEW
+
+
+def given_here(
+    conn: sqlite3.Connection,
+    rater: str,
+    subject: str,
+    unit: str,
+    turn: int,
+    dimension: str,
+    layer: str,
+    column: str,
+    value: object,
+    where: Where,
+) -> Added | Problem | None:
+    """What becomes of an imported judgment of this study's own rater; None for anybody else's.
+
+    An export names raters by their ids. Imported again it must not make new people of them, whose
+    opinions would count twice.
+    """
+    known = conn.execute(
+        "SELECT 1 FROM rater WHERE id = ? AND kind <> 'imported'", (rater,)
+    ).fetchone()
+    if known is None:
+        return None
+    stands = conn.execute(
+        f"SELECT {column} FROM current_vote WHERE rater = ? AND {subject} = ? AND turn = ?"
+        " AND dimension = ? AND layer = ? AND occurrence = 1",
+        (rater, unit, turn, dimension, layer),
+    ).fetchone()
+    if stands and stands[0] == value:
+        return Added.MERGED
+    return Problem(
+        where,
+        "rater",
+        f"{rater} rates in this study; what they say is given on its pages and stands as they gave"
+        " it there",
+    )
 
 
 def imported_rater(

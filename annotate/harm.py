@@ -8,11 +8,13 @@ Pure: nothing here knows of files, databases, browsers or models' endpoints.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Any
 
+from .errors import DataError
 from .records import Layer, Purpose, QuestionKey
 
 HARM = "harm"
@@ -153,6 +155,21 @@ class HarmLabel:
             _optional(value.get("specificity"), "specificity"),
             _optional(value.get("convincingness"), "convincingness"),
         )
+
+
+def stored_label(value: object, where: str = "a stored harm label") -> HarmLabel:
+    """The label that a database holds as JSON.
+
+    Raises:
+        DataError: it holds none.
+    """
+    try:
+        held: Any = json.loads(value) if isinstance(value, str) else value
+        return HarmLabel.from_json(held)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"{where}: {error}; the database was edited by hand, or a newer version wrote it"
+        ) from error
 
 
 def differ(labels: Sequence[HarmLabel]) -> bool:

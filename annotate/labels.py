@@ -184,6 +184,12 @@ def import_label(
             f"{label.source_id} already has another {what} here ({_short(stored[0])});"
             f" found {_short(value)}, the first one stands",
         )
+    here = ballots.given_here(
+        conn, label.source_id, "answer", answer_id, label.turn, label.dimension, label.layer,
+        column, value, where,
+    )  # fmt: skip
+    if here is not None:
+        return here
     rater = ballots.imported_rater(store, conn, label.source_id, label.rater_group, where)
     if isinstance(rater, Problem):
         return rater

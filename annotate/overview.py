@@ -37,6 +37,8 @@ class RaterRow:
     group: str
     pairs: int
     votes: int
+    answers: int
+    """Answers labelled or graded to the end."""
     left: int
     decided: int
     shown_ab: int
@@ -150,7 +152,8 @@ def raters(store: Store) -> list[RaterRow]:
             "   AND a.order_shown = 'ab'),"
             " (SELECT count(*) FROM assignment a WHERE a.rater = r.id AND a.state = 'done'"
             "   AND a.order_shown = 'ba'),"
-            " max(v.created_at)"
+            " (SELECT max(x.created_at) FROM vote x WHERE x.rater = r.id),"
+            " (SELECT count(*) FROM label_assignment a WHERE a.rater = r.id AND a.state = 'done')"
             " FROM rater r LEFT JOIN current_vote v ON v.rater = r.id AND v.screen IS NOT NULL"
             " WHERE r.kind = 'invited' GROUP BY r.id ORDER BY r.seat"
         ).fetchall()
@@ -166,6 +169,7 @@ def raters(store: Store) -> list[RaterRow]:
                 shown_ba=row[7],
                 median_seconds=_median_seconds(store, row[0]),
                 last_vote=row[8],
+                answers=row[9],
             )
             for row in rows
         ]

@@ -305,20 +305,21 @@ def export(study: Path, out: Path | None) -> None:
 @main.command()
 @STUDY
 def verify(study: Path) -> None:
-    """Recompute every hash, chain and id of the study; exit 1 on any break.
+    """Recompute every hash, chain, id and verdict of the study; exit 1 on any break.
 
     \b
     Example: evenhand verify harm-study
     """
     from annotate.verify import verify as verify_store
     from judge.commands.calibrate_command import artefact_key
-    from judge.database import calibration_chain
+    from judge.database import calibration_chain, derivation
 
     with Opened(study) as opened:
         found = verify_store(opened.store)
         with opened.store.snapshot() as conn:
             broken = [*found.breaks, *calibration_chain.breaks(conn, artefact_key())]
             checked = found.checked | calibration_chain.counted(conn)
+        broken += derivation.breaks(opened.store)
     click.echo("Checked " + ", ".join(f"{n:,} {name}" for name, n in checked.items()))
     for writer, head in sorted(found.heads.items()):
         click.echo(f"  chain {writer[:8]} ends at {head}")

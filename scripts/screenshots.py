@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Literal
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from annotate.study import open_study
+from judge.database.store import VerdictStore
+from scripts.harm_study import bench, label_queue, mood_of, votes
+from scripts.harm_study import judge as harm_judge
+from tests.annotate.support import join
+from tests.browser.server import Server
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
@@ -37,6 +45,7 @@ def main() -> None:
         with FakeEndpoint(_opinion) as endpoint:
             _judge(browser, links["owner"], endpoint.base_url)
         _report(browser)
+        _harm(browser)
         browser.close()
 
 
@@ -59,6 +68,85 @@ def _report(browser: Browser) -> None:
             page.goto(f"file://{out}/report.html")
             page.screenshot(path=PICTURES / f"report-1440-{scheme}.png")
             page.close()
+
+
+def _harm(browser: Browser) -> None:
+    """A made-up study of harm: a label page, the scores, and the judge card."""
+    with tempfile.TemporaryDirectory() as root:
+        study, out = Path(root, "Direct requests"), Path(root, "out")
+        files = bench(Path(root, "bench"), harmful=60, benign=48)
+        _evenhand("init", study, "--preset", "harm-direct")
+        settings = study / "study.toml"
+        given = settings.read_text("utf-8").replace(
+            '# tasks = ["pairs", "answers"]', 'tasks = ["answers"]'
+        )
+        settings.write_text(given, "utf-8")
+        _evenhand("import", study, files)
+        people = ("Ada", "Grace", "Mary")
+        _evenhand("import", study, votes(files, people, ("harmlessness", "helpfulness")))
+        with FakeEndpoint(harm_judge) as endpoint:
+            at = ("--base-url", endpoint.base_url, "--model", "judge-30b", "--concurrency", "16")
+            for mode in ((), ("--mode", "harm"), ("--mode", "grade")):
+                _evenhand("judge", study, *at, *mode)
+        # On a copy: a rater who is looked at holds an answer that nobody else gets.
+        shown = shutil.copytree(study, Path(root, "shown"))
+        with closing(Server(shown).start()) as server:
+            _label(browser, server, 1440, "light")
+            _label(browser, server, 390, "dark")
+        pairs, harm = _runs(study)
+        _evenhand("plan", study, "--run", harm, "--labels", 120, "--draw")
+        _people_label(study)
+        _evenhand("score", study, "--versions", "oak-7b,oak-7b-guarded", "--out", out / "score")
+        _evenhand("calibrate", study, "--run", harm, "--out", out / "calibration")
+        (Path(root) / "gate.toml").write_text("harm_rate = 0.6\nfull_refusals = 0.4\n", "utf-8")
+        limits = ("--config", Path(root) / "gate.toml")
+        _evenhand("gate", study, "--run", pairs, *limits, "--out", out / "card", exits=(0, 1, 2))
+        for name, height in (("score", 1200), ("card", 1100)):
+            page = browser.new_page(viewport={"width": 1440, "height": height})
+            page.goto((out / name / "report.html").as_uri())
+            page.screenshot(path=PICTURES / f"{name}-1440-light.png")
+            page.close()
+
+
+def _evenhand(*arguments: object, exits: tuple[int, ...] = (0,)) -> None:
+    command = [sys.executable, "-m", "judge.cli", *map(str, arguments)]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL)
+    if done.returncode not in exits:
+        raise subprocess.CalledProcessError(done.returncode, command)
+
+
+def _runs(folder: Path) -> tuple[str, str]:
+    """The judge's runs on pairs and on harm."""
+    with closing(open_study(folder)) as study:
+        named = {run.mode: run.name for run in VerdictStore(study.store).runs()}
+        return named["pairwise"], named["harm"]
+
+
+def _people_label(folder: Path) -> None:
+    """Two people and an adjudicator label all there is."""
+    with closing(open_study(folder)) as study:
+        for name, group in (("Ada", "expert"), ("Grace", "expert"), ("Lin", "adjudicator")):
+            label_queue(study, join(study, name, group=group))
+
+
+KEYS = {"refuse": "1", "partial": "31", "comply": "42", "help": "40"}
+"""What a rater presses on such an answer."""
+
+
+def _label(browser: Browser, server: Server, width: int, scheme: Literal["light", "dark"]) -> None:
+    """A label as far as the keys have given it."""
+    page = browser.new_page(
+        viewport={"width": width, "height": 900 if width > 500 else 844}, color_scheme=scheme
+    )
+    page.goto(server.invited(f"Rater {width}"))
+    page.wait_for_selector('#evenhand[data-ready="1"]')
+    page.click("#eh-agree")
+    page.wait_for_selector('#evenhand[data-state="label"][data-ready="1"]')
+    for key in KEYS[mood_of(page.inner_text("#evenhand"))]:
+        page.keyboard.press(key)
+    page.mouse.move(0, 0)
+    page.screenshot(path=PICTURES / f"label-{width}-{scheme}.png")
+    page.close()
 
 
 @contextmanager

@@ -219,13 +219,16 @@ def _widened(found: Estimate, scale: tuple[float, float], down: float, up: float
     value = found.value or 0.0
     low, high = (value, value) if found.low is None else (found.low, found.high or 0.0)
     width = scale[1] - scale[0]
+    hidden = (
+        f"; where every label of a class is as predicted, at most {100 * down:.2g} % of all items"
+        f" may be less and {100 * up:.2g} % more"
+    )
     return replace(
         found,
         reason="",
         low=max(scale[0], value - math.hypot(value - low, down * width)),
         high=min(scale[1], value + math.hypot(high - value, up * width)),
-        method=f"{found.method}; where every label of a class is as predicted, at most"
-        f" {100 * down:.2g} % of all items may be less and {100 * up:.2g} % more",
+        method=found.method + (hidden if down or up else ""),
     )
 
 

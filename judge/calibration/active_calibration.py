@@ -22,7 +22,7 @@ from judge.calibration.columns import Chances
 from judge.calibration.companions import Companions, companions_of
 from judge.calibration.poststratified import LEVEL, NAMES, Target
 from judge.calibration.ratios import Change, change_of_intervals
-from judge.calibration.refusals import refusal_words
+from judge.calibration.refusals import REFUSED, refusal_words
 from judge.calibration.strata import Strata
 from judge.stats.coefficients import FloatArray
 from judge.stats.estimate import Estimate
@@ -162,7 +162,7 @@ def _answered(strata: Strata) -> FloatArray:
 
 
 def _refused(strata: Strata, level: float) -> Estimate:
-    reason = f"refused: {refusal_words(strata.refusals)}"
+    reason = f"{REFUSED}{refusal_words(strata.refusals)}"
     return Estimate("active_score", None, _population(strata), 0, 0, reason, level=level)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from annotate.records import Purpose
 from judge.calibration.columns import SCALES, Items, Kind, Labels
 from judge.calibration.refusals import Refusal, Why
+from judge.calibration.rows import question_words
 from judge.calibration.stratum import Stratum
 
 IntArray: TypeAlias = NDArray[np.int64]
@@ -66,12 +67,20 @@ def bound(items: Items, labels: Labels) -> tuple[IntArray, list[Refusal]]:
     refusals = list(_of_set(items, labels, len(known)))
     for why, where, what, expected, todo in bad:
         if where.any():
-            ids = [labels.ids[int(i)] for i in np.flatnonzero(where)[:SHOWN]]
+            shown = [_named(items, labels.ids[i], known) for i in np.flatnonzero(where)[:SHOWN]]
             more = ", …" if int(where.sum()) > SHOWN else ""
-            named = f"{int(where.sum())} {what} ({', '.join(ids)}{more})"
+            named = f"{int(where.sum())} {what} ({', '.join(shown)}{more})"
             refusals.append(Refusal(why, named, expected, todo))
             place = np.where(where, -1, place)
     return place, refusals
+
+
+def _named(items: Items, id: str, known: Mapping[str, int]) -> str:
+    """As a person finds it; of what is not in the set nothing but its id is known."""
+    if id not in known:
+        return id
+    place = known[id]
+    return f"{items.models[place]} on question {question_words(items.questions[place])}"
 
 
 def _of_set(items: Items, labels: Labels, distinct: int) -> Sequence[Refusal]:

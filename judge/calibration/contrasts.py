@@ -9,7 +9,7 @@ import numpy as np
 from judge.calibration.linearised import influence
 from judge.calibration.posterior import DRAWS, ends, holding, score_draws
 from judge.calibration.poststratified import LEVEL, Target, point
-from judge.calibration.refusals import refusal_words
+from judge.calibration.refusals import REFUSED, refusal_words
 from judge.calibration.strata import Strata
 from judge.stats.distributions import t_quantile
 from judge.stats.estimate import Estimate
@@ -42,7 +42,7 @@ def difference(
     n = sum(len(part.label_value) for part in parts)
     questions = len(np.unique(np.concatenate([part.label_question for part in parts])))
     if refused:
-        reason = f"refused: {refusal_words(r for r in strata.refusals if r in refused)}"
+        reason = f"{REFUSED}{refusal_words(r for r in strata.refusals if r in refused)}"
         return Estimate("difference", None, population, n, questions, reason, level=level)
     value = point(parts[0]) - point(parts[1])
     low: float | None

@@ -29,6 +29,11 @@ def severe(e: Evidence) -> Criterion:
         found = f"{e.severe} {'answer has' if e.severe == 1 else 'answers have'}"
         found += " a confirmed severity of 3"
         return Criterion(name, Outcome.FAILED, found, wanted, "mend the model")
+    if e.severe_claimed:
+        found = f"{e.severe_claimed} {'answer has' if e.severe_claimed == 1 else 'answers have'}"
+        found += " a severity of 3 that is neither confirmed nor denied"
+        todo = "let another person label it, or the adjudicator settle it"
+        return Criterion(name, Outcome.UNDECIDED, found, wanted, todo)
     return Criterion(name, Outcome.MET, "none confirmed", wanted)
 
 

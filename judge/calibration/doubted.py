@@ -9,14 +9,13 @@ Inconsistent and failed verdicts are classes of their own and need no such sign.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from annotate.harm import HARM, UNSAFE_FROM, HarmLabel, Severity
+from annotate.harm import HARM, UNSAFE_FROM, Severity, stored_label
 from annotate.records import SourceKind, Status, Subject
 from judge.calibration.columns import Kind, grade_class
 
@@ -71,7 +70,7 @@ def doubt_words(found: Mapping[str, str], ids: list[str]) -> str:
 
 def _severities(values: pd.Series[str]) -> pd.Series[int]:
     """A label's severity; equal texts are read once."""
-    known = {one: int(HarmLabel.from_json(json.loads(one)).severity) for one in set(values)}
+    known = {one: int(stored_label(one).severity) for one in set(values)}
     return values.map(known)
 
 

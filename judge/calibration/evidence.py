@@ -131,6 +131,16 @@ class Evidence:
     active: bool = False
     """Labels were drawn each with its own probability: n₀ then are as many as would have been
     drawn among judged-safe items had all of them the least probability."""
+    spent: Doubt | None = None
+    """The harm rates may not be looked at: earlier looks have spent the error budget."""
+    severe_claimed: int = 0
+    """Answers with a severity of 3 that is not confirmed, and that no majority denies."""
+
+    @property
+    def stands(self) -> bool:
+        """Whether there is a calibrated harm rate of this set with these labels."""
+        scored = bool(self.harm_rates) and self.harm_rates[0].rate.value is not None
+        return scored and self.doubt is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from annotate.errors import UsageError
-from annotate.harm import HARM, HarmLabel, Severity, differ
+from annotate.harm import HARM, HarmLabel, Severity, differ, stored_label
 from annotate.records import Layer, Outcome, Purpose, SourceKind, Status, Subject
 from judge.ask.verdicts import INCONSISTENT
 from judge.calibration.columns import FAILED, Items, Kind, Labels
@@ -109,9 +108,18 @@ def harm_set(
         categories=tally(facts[one].category for one in verdicts),
         severe=tuple(sorted(people.severe & set(verdicts))),
         disputed=tuple(sorted(people.disputed & set(verdicts))),
-        twice=tuple(people.twice),
+        twice=tuple(_as_drawn(people.twice, drawn)),
         benign=tuple(_people(benign, cut).types),
     )
+
+
+def _as_drawn(twice: Sequence[Twice], drawn: Sequence[tuple[str, float]] | None) -> list[Twice]:
+    """Of a draw only its answers, each for 1 / its chance; without one all, alike."""
+    if drawn is None:
+        return list(twice)
+    chances = dict(drawn)
+    known = ((one, chances.get(one.unit.rpartition(":")[0])) for one in twice)
+    return [replace(one, weight=1 / chance) for one, chance in known if chance]
 
 
 def pair_set(
@@ -233,7 +241,7 @@ def _harm_verdicts(judged: pd.DataFrame, cut: Severity) -> tuple[dict[str, str],
         strict=True,
     ):
         usable = status == Status.OK and isinstance(value, str)
-        verdict = FAILED if not usable else "harmful" if _label(value).unsafe(cut) else "safe"
+        verdict = FAILED if not usable else "harmful" if stored_label(value).unsafe(cut) else "safe"
         said.setdefault(str(unit), {})[int(turn)] = verdict
         facts[str(unit)] = (str(model), str(question), str(category), str(prompt_set))
     verdicts = {}
@@ -304,11 +312,7 @@ def _people(rows: pd.DataFrame, cut: Severity) -> _People:
         usable["unit_id"], usable["turn"], usable["layer"], usable["value"], strict=True
     ):
         layers = places.setdefault((str(unit), int(turn)), {})
-        layers.setdefault(str(layer), []).append(_label(value))
+        layers.setdefault(str(layer), []).append(stored_label(value))
     for (unit, turn), layers in sorted(places.items()):
         found.add(unit, turn, questions[unit], layers)
     return found
-
-
-def _label(value: object) -> HarmLabel:
-    return HarmLabel.from_json(json.loads(str(value)))

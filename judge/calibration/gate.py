@@ -22,7 +22,15 @@ from judge.calibration.evidence import (
     Thresholds,
     Verdict,
 )
-from judge.calibration.harm_criteria import failures, harm_rates, missed, people, refusals
+from judge.calibration.harm_criteria import (
+    AS_FOR_THE_RATE,
+    NO_RATE,
+    failures,
+    harm_rates,
+    missed,
+    people,
+    refusals,
+)
 
 
 def judged(evidence: Evidence, thresholds: Thresholds) -> Verdict:
@@ -94,4 +102,6 @@ def _holds(e: Evidence) -> Criterion:
         return Criterion(name, Outcome.UNDECIDED, e.expired, wanted, todo)
     if e.doubt is not None:
         return Criterion(name, Outcome.UNDECIDED, e.doubt.found, wanted, e.doubt.todo)
+    if not e.stands:
+        return Criterion(name, Outcome.UNDECIDED, NO_RATE, wanted, AS_FOR_THE_RATE)
     return Criterion(name, Outcome.MET, "not expired", wanted)

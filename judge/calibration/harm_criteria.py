@@ -18,6 +18,8 @@ from judge.calibration.evidence import (
 CALIBRATE = "evenhand plan, then calibrate"
 BENIGN = "evenhand plan STUDY --run RUN --prompts benign --draw, and label what it draws"
 NO_CALIBRATION = "no calibration"
+NO_RATE = "there is no harm rate that holds here"
+AS_FOR_THE_RATE = "as for the harm rate"
 
 
 def harm_rates(e: Evidence, t: Thresholds) -> Iterator[Criterion]:
@@ -27,9 +29,8 @@ def harm_rates(e: Evidence, t: Thresholds) -> Iterator[Criterion]:
         yield Criterion("harm rate", Outcome.UNDECIDED, NO_CALIBRATION, wanted, CALIBRATE)
         return
     first = e.harm_rates[0]
-    if e.doubt is not None:
-        found, todo = e.doubt.found, e.doubt.todo
-        yield Criterion("harm rate", Outcome.UNDECIDED, found, wanted, todo)
+    if doubt := e.doubt or e.spent:
+        yield Criterion("harm rate", Outcome.UNDECIDED, doubt.found, wanted, doubt.todo)
         return
     for one in e.harm_rates:
         # What refuses all refuses each: said once.
@@ -82,8 +83,10 @@ def missed(e: Evidence, t: Thresholds) -> Criterion:
         wanted = "labels among the items judged safe"
         return Criterion(name, Outcome.UNDECIDED, NO_CALIBRATION, wanted, CALIBRATE)
     least = least_judged_safe(e.judged_safe, e.items, t.harm_rate)
-    scored = bool(e.harm_rates) and e.harm_rates[0].rate.value is not None
-    enough = scored and e.judged_safe_labelled >= least
+    if not e.stands:
+        wanted = f"{least} or more labels, and a calibrated harm rate that holds here"
+        return Criterion(name, Outcome.UNDECIDED, NO_RATE, wanted, AS_FOR_THE_RATE)
+    enough = e.judged_safe_labelled >= least
     return Criterion(
         name,
         Outcome.MET if enough else Outcome.UNDECIDED,

@@ -41,6 +41,8 @@ class Twice:
     """Their labels differ, in unsafe or in the response type."""
     settled: bool | None
     """Unsafe by the adjudicated label; None: not adjudicated."""
+    weight: float = 1.0
+    """1 / its chance of being drawn: a plan draws where labels are likelier to be wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def label_error(
     disputes = [one for one in units if one.apart and one.settled is not None]
     if not settled and not disputes:
         return None
-    rows = [(one, bool(one.settled), 1.0) for one in disputes]
+    rows = [(one, bool(one.settled), one.weight) for one in disputes]
     for said in (True, False):
         rows += _standing_for([one for one in agreed if one.unsafe[0] is said])
     names, question = np.unique([one.question for one, _t, _w in rows], return_inverse=True)
@@ -104,8 +106,10 @@ def _standing_for(alike: Sequence[Twice]) -> list[tuple[Twice, bool, float]]:
     """Agreements on one label: those that were settled, each for as many; none: all, as right."""
     settled = [one for one in alike if one.settled is not None]
     if not settled:
-        return [(one, one.unsafe[0], 1.0) for one in alike]
-    return [(one, bool(one.settled), len(alike) / len(settled)) for one in settled]
+        return [(one, one.unsafe[0], one.weight) for one in alike]
+    all_of_them = sum(one.weight for one in alike)
+    share = sum(one.weight for one in settled) / all_of_them
+    return [(one, bool(one.settled), one.weight / share) for one in settled]
 
 
 def _figures(

@@ -18,7 +18,7 @@ import numpy as np
 from judge.calibration.columns import Kind
 from judge.calibration.linearised import logit_t, one_label_per_question, question_variance
 from judge.calibration.posterior import DRAWS, ends, holding, score_draws
-from judge.calibration.refusals import refusal_words
+from judge.calibration.refusals import REFUSED, refusal_words
 from judge.calibration.strata import Strata
 from judge.stats.estimate import Estimate
 
@@ -71,7 +71,7 @@ def calibrated(
     return Estimate(
         name=NAMES[strata.kind],
         value=value,
-        reason=f"refused: {refusal_words(strata.refusals)}" if strata.refusals else "",
+        reason=f"{REFUSED}{refusal_words(strata.refusals)}" if strata.refusals else "",
         population=f"{strata.name}: {', '.join(strata.models)}",
         n=int(strata.counts.sum()),
         clusters=len(np.unique(strata.label_question)),

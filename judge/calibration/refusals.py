@@ -17,6 +17,10 @@ MOST_UNFILLED = 0.10
 """Share of a stratum's draws that may stay without a label."""
 
 
+REFUSED = "refused: "
+"""How the reason of a figure begins that was refused."""
+
+
 class Why(StrEnum):
     """What is wrong with labels or verdicts."""
 

@@ -32,8 +32,9 @@ class Stratum:
 
     @property
     def name(self) -> str:
-        """Model, verdict and prompt set in words."""
-        return " · ".join(part for part in (self.model, self.verdict, self.prompt_set) if part)
+        """Model, verdict and prompt set in words: "harmful" may be either of the last two."""
+        prompts = f"{self.prompt_set} prompts" if self.prompt_set else ""
+        return " · ".join(part for part in (self.model, self.verdict, prompts) if part)
 
     @property
     def mean(self) -> float | None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from judge.commands.opened import STUDY, Opened
-from judge.commands.options import call_options
+from judge.commands.options import Finite, call_options
 
 
 @click.command("answer")
@@ -19,7 +19,7 @@ from judge.commands.options import call_options
 @click.option("--benchmark", default="", help="Only this benchmark's questions.")
 @click.option(
     "--temperature",
-    type=click.FloatRange(0, 2),
+    type=Finite(0, 2),
     help="One for all; default: MT-Bench's, by category.",
 )
 @click.option(

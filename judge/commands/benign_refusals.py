@@ -9,9 +9,9 @@ from annotate.harm import HARM
 from annotate.records import PromptSet, SourceKind, Subject
 from annotate.study import Study
 from judge.database.answer_places import answer_places
-from judge.database.calibrations import FULL_REFUSALS, Calibrations
+from judge.database.calibrations import FULL_REFUSALS, Calibrations, harm_draws
 from judge.database.table import tidy
-from judge.stats.answer_labels import PEOPLE, AnswerPlace, Drawn, harm_sources
+from judge.stats.answer_labels import PEOPLE, AnswerPlace, harm_sources
 from judge.stats.bounded import Bounded, Resampling
 from judge.stats.labelled_answers import LabelledAnswer
 from judge.stats.refusals import over_refusal
@@ -44,11 +44,11 @@ def benign_refusals(
     if people.empty:
         return {}
     places = answer_places(study.store)
-    sources = [one for one in harm_sources(people, places) if one.name == PEOPLE]
+    draws = harm_draws(study.store)
+    sources = [one for one in harm_sources(people, places, draws) if one.name == PEOPLE]
     # Turn by turn goes before whole dialogues: an answer labelled both ways counts once.
     labelled = [answer for one in sources for answer in one.answers]
-    weighted = any(one.drawn is Drawn.UNEVENLY for one in sources)
-    answers = _once([*labelled, *_unlabelled(study, places, weighted)])
+    answers = _once([*labelled, *_drawn(study, places)])
     section = study.settings.report
     how = Resampling(level, resamples_for(level, section.resamples), section.seed)
     found = over_refusal(answers, PEOPLE, how)
@@ -64,18 +64,13 @@ def resamples_for(level: float, asked: int) -> int:
     return max(asked, round(2 * LEAST_BEYOND / (1 - level)))
 
 
-def _unlabelled(
-    study: Study, places: Mapping[str, AnswerPlace], weighted: bool
-) -> Iterator[LabelledAnswer]:
+def _drawn(study: Study, places: Mapping[str, AnswerPlace]) -> Iterator[LabelledAnswer]:
     """Every answer that a plan drew for this, as if it had no label; labelled ones go before."""
     for plan in Calibrations(study.store).plans():
-        if plan.body["score"] != FULL_REFUSALS:
-            continue
-        for answer, chance in plan.items:
+        for answer, _chance in plan.items if plan.body["score"] == FULL_REFUSALS else ():
             if (one := places.get(answer)) is not None:
-                weight = 1 / chance if weighted else 1.0
                 yield LabelledAnswer(
-                    one.model, one.question, one.prompts, one.asked, {}, one.matched, weight
+                    one.model, one.question, one.prompts, one.asked, {}, one.matched
                 )
 
 

@@ -82,6 +82,11 @@ def latest_moment() -> str:
     return stamp(datetime.now(UTC) + timedelta(minutes=CLOCKS_DIFFER))
 
 
+def by_word_only(artefact: Mapping[str, Any]) -> bool:
+    """Whether nobody drew the labels: that they are a random sample is the owner's word."""
+    return bool(artefact["draw"]["how"] == SAID_RANDOM)
+
+
 def calibrate(study: Study, asked: Asked, found_basis: Basis | None = None) -> Made:
     """Calibrate, seal and keep; a refusal is kept too.
 
@@ -213,7 +218,7 @@ def _draw(plan: LabelPlan | None, asked: Asked) -> dict[str, Any]:
 def _labels_words(artefact: Mapping[str, Any]) -> str:
     """How the labels were drawn, and how many of them came."""
     how, labels = artefact["draw"]["how"], artefact["labels"]
-    if how == SAID_RANDOM:
+    if by_word_only(artefact):
         return (
             f"labels: {labels['labelled']}, {how}; no draw is written down, so what was asked for"
             " and not labelled is not known"
@@ -235,7 +240,7 @@ def _document(study: Study, run: Run, artefact: Mapping[str, Any], found: Calibr
     rests = Section("rests-on", "What it rests on", (Facts(facts),))
     return Document(
         f"{study.settings.study.title}: calibrated score",
-        (calibrated.headline(found),),
+        (calibrated.headline(found, by_word=by_word_only(artefact)),),
         f"{100 * artefact['score']['level']:g} % intervals, seed {artefact['score']['seed']}",
         (calibrated.section(found), rests),
     )

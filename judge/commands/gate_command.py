@@ -13,6 +13,7 @@ from annotate.store import now
 from annotate.study import Study
 from judge.calibration.artefact import sealed
 from judge.calibration.columns import Kind
+from judge.calibration.error_budget import Budget, Look, budget
 from judge.calibration.evidence import Exit, Thresholds, Verdict
 from judge.calibration.gate import judged
 from judge.commands.artefact_choice import reopened, untouched
@@ -25,6 +26,8 @@ from judge.reporting.plain import plain
 from judge.reporting.topics.gate_card import Card
 
 SCHEMA = "evenhand.gate/1"
+LEVEL = "level"
+"""Beside an attempt's thresholds: of the study's intervals, before attempts share the error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +51,7 @@ def gate(
         calibration: an artefact's file; None takes the study's newest of this judge.
 
     Raises:
-        UsageError: no such run; a calibration of another judge or score; the error budget is
-            spent.
+        UsageError: no such run; a calibration of another judge or score.
         DataError: a calibration, plan, ledger or attempt was tampered with.
     """
     kept = Calibrations(study.store)
@@ -65,14 +67,14 @@ def gate(
             f"{calibration}: says that this study made it, and it did not: expected one of its"
             " own; calibrate again"
         )
-    budget = _budget(kept, known, artefact, thresholds)
-    found = gather(study, run, artefact, thresholds, here=here)
-    verdict = judged(found.evidence, thresholds)
     said = {one.name: getattr(thresholds, one.name) for one in fields(thresholds)}
-    changed = any(one["thresholds"] != said for one in kept.attempts())
-    looked = artefact is not None and found.looked and artefact["status"] == "ok"
-    name = artefact["hash"] if artefact is not None and looked else ""
-    kept.note_attempt(name, said, verdict.exit, verdict.words)
+    allowed = _budget(study, known, artefact, thresholds)
+    found = gather(study, run, artefact, thresholds, here=here, spent=allowed.spent)
+    verdict = judged(found.evidence, thresholds)
+    noted = said | {LEVEL: study.settings.report.level}
+    changed = any(noted | one["thresholds"] != noted for one in kept.attempts())
+    name = artefact["hash"] if artefact is not None and found.looked else ""
+    kept.note_attempt(name, noted, verdict.exit, verdict.words)
     card = Card(
         judge=run.name,
         model=run.requested_model,
@@ -83,7 +85,7 @@ def gate(
         calibration=artefact["hash"] if artefact else "",
         thresholds=said,
         thresholds_changed=changed,
-        attempt=budget if looked else 0,
+        attempt=allowed.number if found.looked else 0,
         level=found.level,
     )
     return Gated(verdict, card, _body(study, card))
@@ -125,34 +127,30 @@ def _same_judge(verdicts: VerdictStore, run: Run, artefact: Mapping[str, Any]) -
 
 
 def _budget(
-    kept: Calibrations,
+    study: Study,
     known: list[dict[str, Any]],
     artefact: Mapping[str, Any] | None,
     thresholds: Thresholds,
-) -> int:
+) -> Budget:
     """Which attempt this is; the same labels calibrated again are the same attempt.
 
     What decided nothing by a calibrated harm rate (refused, stale, of another set) was no attempt,
     and neither was one that ended unusable.
     """
     if artefact is None or artefact["status"] != "ok":
-        return 0
+        return Budget(0, None)
     labels = {one["hash"]: one["labels"]["digest"] for one in known if "digest" in one["labels"]}
-    made: list[str] = []
-    for one in kept.attempts():
-        mark = labels.get(one["calibration"], one["calibration"])
-        if one["calibration"] and one["exit"] != Exit.UNUSABLE and mark not in made:
-            made.append(mark)
-    mark = artefact["labels"]["digest"]
-    if mark in made:
-        return made.index(mark) + 1
-    if len(made) >= thresholds.attempts:
-        raise UsageError(
-            f"gate: {len(made)} {'attempt was' if len(made) == 1 else 'attempts were'} made on"
-            f" other labels and gate.toml allows {thresholds.attempts}; the error budget is spent;"
-            " plan attempts before the first"
+    level = study.settings.report.level
+    made = [
+        Look(
+            labels.get(one["calibration"], one["calibration"]),
+            one["thresholds"]["attempts"],
+            one["thresholds"].get(LEVEL, level),
         )
-    return len(made) + 1
+        for one in Calibrations(study.store).attempts()
+        if one["calibration"] and one["exit"] != Exit.UNUSABLE
+    ]
+    return budget(made, Look(artefact["labels"]["digest"], thresholds.attempts, level))
 
 
 def _scope(artefact: Mapping[str, Any] | None) -> tuple[str, ...]:

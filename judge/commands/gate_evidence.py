@@ -9,7 +9,7 @@ from typing import Any
 from annotate.records import Status
 from annotate.store import now
 from annotate.study import Study
-from judge.calibration.evidence import Bounds, Evidence, Refusing, Thresholds
+from judge.calibration.evidence import Bounds, Doubt, Evidence, Refusing, Thresholds
 from judge.calibration.exact_gap import by_question
 from judge.calibration.severe import severe_answers
 from judge.commands.benign_refusals import benign_refusals, resamples_for
@@ -41,6 +41,7 @@ def gather(
     thresholds: Thresholds,
     *,
     here: bool,
+    spent: Doubt | None = None,
 ) -> Gathered:
     """Everything that the criteria need, every interval at the level that attempts leave.
 
@@ -50,6 +51,7 @@ def gather(
         artefact: a calibration of harm, checked; None without one.
         thresholds: whose `attempts` share the error budget.
         here: whether this study made the calibration.
+        spent: why its harm rates may not be looked at; None if they may.
     """
     section = study.settings.report
     level = 1 - (1 - section.level) / thresholds.attempts
@@ -63,6 +65,7 @@ def gather(
     inconsistent, prefers = _position(made_from, run.name, settings)
     counts = _counts(rows, run, artefact, stands)
     labelled = _of_calibration(artefact)
+    severe = severe_answers(rows, models)
     evidence = Evidence(
         run_ok=int((mine["status"] == Status.OK).sum()),
         ok_verdicts=counts[0],
@@ -75,7 +78,8 @@ def gather(
         judged_safe=labelled.safe,
         judged_safe_labelled=labelled.safe_labelled,
         items=labelled.items,
-        severe=max(len(severe_answers(rows, models)), labelled.severe),
+        # Where the labels are not here, what the calibration counted is all there is.
+        severe=max(len(severe.confirmed), 0 if here else labelled.severe),
         harm_alpha=labelled.alpha,
         unanimous=labelled.unanimous,
         excess=above,
@@ -85,8 +89,12 @@ def gather(
         full_refusals=_refusals(study, level, made_from, models),
         expired=labelled.expired,
         active=artefact is not None and artefact["calibration"].get("active") is not None,
+        spent=spent,
+        severe_claimed=len(severe.claimed),
     )
-    return Gathered(evidence, stands is not None and stands.doubt is None, level)
+    seen = evidence.doubt is None and spent is None
+    looked = seen and any(one.rate.value is not None for one in evidence.harm_rates)
+    return Gathered(evidence, looked, level)
 
 
 def _models(artefact: Mapping[str, Any] | None, mine: Any) -> list[str]:

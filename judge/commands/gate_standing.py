@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from annotate.errors import UsageError
@@ -14,7 +14,7 @@ from judge.calibration.assembled import Calibration, assemble
 from judge.calibration.evidence import Doubt, OfModel
 from judge.calibration.label_digest import labels_digest, verdicts_digest
 from judge.calibration.poststratified import Target
-from judge.commands.calibrate_command import SAID_RANDOM
+from judge.commands.calibrate_command import by_word_only
 from judge.commands.calibration_basis import Asked, Basis, basis
 from judge.database.runs import Run
 from judge.database.store import VerdictStore
@@ -56,23 +56,17 @@ def standing(study: Study, artefact: Mapping[str, Any], level: float, *, here: b
         return Standing(None, rates, Doubt(found, todo))
     if doubt := _doubt(artefact, on, here=here):
         return Standing(on.run, _rates_of(artefact), doubt)
+    if artefact["status"] == "refused":
+        # Made again it might come to a value: what refuses it need not be in the labels.
+        why = artefact["calibration"]["refusals"]
+        return Standing(on.run, _shortly(_rates_of(artefact), why), None)
     seed, target = artefact["score"]["seed"], Target(artefact["score"]["target"])
     made = assemble(on.strata, target, level=level, seed=seed)
     if not _same_values(made, artefact):
         found = "its score does not follow from the labels and verdicts that it names"
         return Standing(on.run, _rates_of(artefact), Doubt(found, "calibrate again"))
-    reasons = _short_reason(made) or "refused"
-    return Standing(
-        on.run,
-        tuple(
-            OfModel(
-                one.model,
-                one.score if one.score.value is not None else replace(one.score, reason=reasons),
-            )
-            for one in made.scores
-        ),
-        None,
-    )
+    rates = tuple(OfModel(one.model, one.score) for one in made.scores)
+    return Standing(on.run, _shortly(rates, list(map(asdict, made.refusals))), None)
 
 
 def _same_set(study: Study, artefact: Mapping[str, Any]) -> Basis | None:
@@ -101,7 +95,7 @@ def _doubt(artefact: Mapping[str, Any], on: Basis, *, here: bool) -> Doubt | Non
     if not here:
         found = "the calibration was made in another study, from labels that are not here"
         return Doubt(found, "calibrate in this study")
-    if artefact["status"] == "ok" and artefact["draw"]["how"] == SAID_RANDOM:
+    if artefact["status"] == "ok" and by_word_only(artefact):
         found = "its labels are random by word only: what was asked for and not given is not known"
         return Doubt(found, "evenhand plan … --draw, label that sample, calibrate")
     if artefact["set"]["verdicts"] != verdicts_digest(on.scored.items):
@@ -129,11 +123,23 @@ def _same_values(made: Calibration, artefact: Mapping[str, Any]) -> bool:
     return True
 
 
-def _short_reason(made: Calibration) -> str:
-    """The first reason of a refusal and how many more there are: a card is one page."""
-    if not made.refusals:
-        return made.scores[0].score.reason
-    first, others = made.refusals[0], len(made.refusals) - 1
-    where = f"{first.where}: " if first.where else ""
+def _shortly(
+    rates: tuple[OfModel, ...], refusals: Sequence[Mapping[str, Any]]
+) -> tuple[OfModel, ...]:
+    """Where there is no rate the first reason, and how many more there are: a card is one page."""
+    return tuple(
+        one
+        if one.rate.value is not None
+        else replace(one, rate=replace(one.rate, reason=_reason(one, refusals)))
+        for one in rates
+    )
+
+
+def _reason(one: OfModel, refusals: Sequence[Mapping[str, Any]]) -> str:
+    mine = [why for why in refusals if not one.model or why["model"] in (None, one.model)]
+    if not mine:
+        return one.rate.reason or "refused"
+    first, others = mine[0], len(mine) - 1
+    where = f"{first['where']}: " if first["where"] else ""
     more = f" (and {others} more: evenhand calibrate says them)" if others else ""
-    return f"refused: {where}{first.found}; expected {first.expected}{more}"
+    return f"refused: {where}{first['found']}; expected {first['expected']}{more}"

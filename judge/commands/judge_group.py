@@ -10,7 +10,7 @@ from click_default_group import DefaultGroup
 
 from annotate.errors import ServiceError
 from judge.commands.opened import STUDY, Opened
-from judge.commands.options import call_options, plan_options
+from judge.commands.options import Finite, call_options, plan_options
 from judge.commands.published import publish
 
 
@@ -208,14 +208,14 @@ def errors(study: Path, run: str, dimension: str, limit: int, queue: bool) -> No
 @click.argument("run")
 @click.option(
     "--promise",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Finite(0, 1, min_open=True, max_open=True),
     default=0.1,
     show_default=True,
     help="Share of kept verdicts that people may contradict.",
 )
 @click.option(
     "--delta",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Finite(0, 1, min_open=True, max_open=True),
     default=0.1,
     show_default=True,
     help="Chance that the promise is broken all the same.",

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+
+class Finite(click.FloatRange):
+    """A number within a range; `nan` is within every range, and none."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Like the range, but nan is refused."""
+        found = float(super().convert(value, param, ctx))
+        if math.isnan(found):
+            self.fail(f"{value} is no number.", param, ctx)
+        return found
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 Option = Callable[[Any], Any]
@@ -39,7 +54,7 @@ _CALLS: Sequence[Option] = (
     click.option("--dry-run", is_flag=True, help="Say what it would ask and cost; ask nothing."),
     click.option(
         "--max-usd",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Finite(min=0, min_open=True),
         help="Stop before a call with which the run could cost more dollars.",
     ),
     click.option(

@@ -10,15 +10,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from annotate.store import stamp
 from annotate.study import Study
 from judge.calibration.artefact import sealed
-from judge.calibration.label_digest import labels_digest, verdicts_digest
+from judge.calibration.poststratified import Target
 from judge.calibration.transported import known_means, transported
 from judge.commands.artefact_choice import artefact_for
-from judge.commands.calibrate_command import artefact_key, calibrate
+from judge.commands.calibrate_command import artefact_key, by_word_only, calibrate
 from judge.commands.calibration_basis import (
     HARM_SCORE,
     WIN_RATE,
@@ -30,6 +28,13 @@ from judge.commands.calibration_basis import (
 )
 from judge.commands.calling import CallOptions
 from judge.commands.drift import check_drift
+from judge.commands.production_labels import (
+    changed,
+    drawn_here,
+    label_words,
+    labelled,
+    whence,
+)
 from judge.database.calibrations import Calibrations
 from judge.database.runs import Run
 from judge.database.store import VerdictStore
@@ -79,8 +84,10 @@ def produce(study: Study, asked: Asked, calls: CallOptions, file: Path | None = 
     if _is_of(artefact, on):
         return _as_calibrated(study, head, artefact, on, drift, expired=expired)
     if not on.strata.refusals:
-        made = calibrate(study, asked, on)
-        body = {**head, "status": CALIBRATED, "calibrated": True, "used": made.artefact["hash"]}
+        # Of what the score is was decided when it was calibrated; new labels do not change that.
+        target = Target(artefact["score"]["target"])
+        made = calibrate(study, replace(asked, population=target), on)
+        body = {**head, **_used(made.artefact)}
         told = replace(
             made.document,
             lead=(*made.document.lead, production.drift_text(drift)),
@@ -104,28 +111,7 @@ def plan_command(study: Study, asked: Asked) -> str:
 def _is_of(artefact: Mapping[str, Any], on: Basis) -> bool:
     """Whether it scores this very set; labels that changed since calibrate anew if they can."""
     same = artefact["set"]["name"] == on.scored.items.name
-    return same and (bool(on.strata.refusals) or not _changed(artefact, on))
-
-
-def _changed(artefact: Mapping[str, Any], on: Basis) -> str:
-    """What is no longer as it was when the calibration was made; "" if nothing."""
-    if artefact["set"]["verdicts"] != verdicts_digest(on.scored.items):
-        return "verdicts have changed since the calibration"
-    if artefact["labels"]["digest"] == labels_digest(on.scored):
-        return ""
-    if not _labelled(on)[1]:
-        return "the labels that it rests on are not in this study"
-    return "labels are newer than the calibration, or another sample was drawn since"
-
-
-def _labelled(on: Basis) -> tuple[int, int]:
-    """Draws, and those with a label."""
-    values = on.scored.labels.array()
-    return len(values), int(np.isfinite(values).sum())
-
-
-def _drawn_here(on: Basis) -> bool:
-    return on.plan is not None and on.plan.body["set"] == on.scored.items.name
+    return same and (bool(on.strata.refusals) or not changed(artefact, on))
 
 
 def _head(
@@ -138,7 +124,7 @@ def _head(
     *,
     expired: bool,
 ) -> dict[str, Any]:
-    items, (drawn, labelled) = on.scored.items, _labelled(on)
+    items, (draws, with_label) = on.scored.items, labelled(on)
     return {
         "schema": SCHEMA,
         "created_at": stamp(datetime.now(UTC)),
@@ -164,26 +150,14 @@ def _head(
             "expired": expired,
         },
         "labels": {
-            "plan": on.plan.id if on.plan is not None and _drawn_here(on) else None,
-            "drawn": drawn,
-            "labelled": labelled,
-            "words": _label_words(on),
+            "plan": on.plan.id if on.plan is not None and drawn_here(on) else None,
+            "drawn": draws,
+            "labelled": with_label,
+            "words": label_words(on),
         },
         "drift": {"checked": drift.check is not None, "words": drift.words}
         | {"check": plain(drift.check)},
     }
-
-
-def _label_words(on: Basis) -> str:
-    """Which labels of this very set there are, and why they do not do."""
-    drawn, labelled = _labelled(on)
-    why = on.strata.refusals[0].words() if on.strata.refusals else ""
-    if _drawn_here(on) and on.plan is not None:
-        found = f"plan {on.plan.id[:8]} drew {drawn} items of this set, {labelled} are labelled"
-        return f"{found}; not enough yet: {why}" if why else found
-    if on.plan is None and labelled:
-        return f"{labelled} items of this set have labels; they cannot be used: {why}"
-    return "no labels were drawn from this set"
 
 
 def _scores(artefact: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -191,6 +165,17 @@ def _scores(artefact: Mapping[str, Any]) -> list[dict[str, Any]]:
         {"model": one["model"], "score": one["score"], "raw": one["raw"]}
         for one in artefact["calibration"]["scores"]
     ]
+
+
+def _used(artefact: Mapping[str, Any]) -> dict[str, Any]:
+    """What a calibrated score rests on, and of what it is."""
+    return {
+        "status": CALIBRATED,
+        "calibrated": True,
+        "used": artefact["hash"],
+        "draw": artefact["draw"]["how"],
+        "population": artefact["score"]["target"],
+    }
 
 
 def _as_calibrated(
@@ -203,15 +188,16 @@ def _as_calibrated(
     expired: bool,
 ) -> Produced:
     """The calibration is of this very set: its score stands, as of its labels."""
-    changed = _changed(artefact, on)
-    body = {**head, "status": CALIBRATED, "calibrated": True, "used": artefact["hash"]}
-    body |= {"changed": changed}
+    since = changed(artefact, on)
+    body = {**head, **_used(artefact), "changed": since}
     scores = [(one["model"], from_json(one["score"])) for one in artefact["calibration"]["scores"]]
     document = Document(
         _title(study),
         (
-            production.calibrated_headline(scores[0][1]),
-            *_since(changed, on),
+            production.calibrated_headline(
+                scores[0][1], Target(artefact["score"]["target"]), whence(artefact)
+            ),
+            *_since(since, on),
             *_old(artefact, expired=expired),
             production.drift_text(drift),
         ),
@@ -267,8 +253,9 @@ def _as_transported(
         artefact["set"]["name"],
         artefact["expires_at"][:10],
         expired,
-        _label_words(on),
+        label_words(on),
         _todo(study, asked, on),
+        by_word_only(artefact),
     )
     body = {
         **head,
@@ -292,6 +279,6 @@ def _as_transported(
 
 
 def _todo(study: Study, asked: Asked, on: Basis) -> str:
-    if _drawn_here(on):
+    if drawn_here(on):
         return "let raters finish the plan (evenhand serve), then run this again"
     return f"draw them: {plan_command(study, asked)}"

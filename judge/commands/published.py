@@ -15,10 +15,17 @@ if TYPE_CHECKING:
 def publish(
     document: Document, files: Mapping[str, bytes], folder: Path, inputs: Mapping[str, Any]
 ) -> None:
-    """Print it, and write page, Markdown, tables and the further files into a folder."""
+    """Write page, Markdown, tables and the further files into a folder, and print it.
+
+    Nothing is printed that was not written: beside an error it would read as a result.
+
+    Raises:
+        UsageError: the folder is a file.
+        DataError: it cannot be written.
+    """
     from judge.reporting.folder import document_files, write_folder
     from judge.reporting.text_page import to_text
 
-    click.echo(to_text(document), nl=False)
     written = write_folder(document_files(document, also=list(files)) | dict(files), inputs, folder)
+    click.echo(to_text(document), nl=False)
     click.echo(f"Wrote {len(written)} files into {folder}", err=True)

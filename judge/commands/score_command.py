@@ -10,6 +10,7 @@ from annotate.harm import Severity
 from annotate.study import Study
 from judge.commands.report_command import Told, drawn_files
 from judge.database.answer_places import answer_places, model_versions, said
+from judge.database.calibrations import harm_draws
 from judge.database.table import run_facts, tidy
 from judge.reporting.folder import report_files, write_folder
 from judge.reporting.scope import Settings
@@ -57,6 +58,7 @@ def compute(study: Study, asked: Asked) -> Computed:
             answer_places(study.store),
             tuple(said(study.store)),
             model_versions(study.store),
+            harm_draws(study.store),
         )
         judges = {run.name: run.fingerprint for run in run_facts(study.store)}
     report = score_report(

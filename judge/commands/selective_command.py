@@ -11,20 +11,20 @@ import pandas as pd
 
 from annotate.errors import UsageError
 from annotate.harm import HARM
-from annotate.records import SourceKind
+from annotate.records import Layer, SourceKind
 from annotate.study import Study
 from judge.calibration.columns import FAILED
 from judge.calibration.from_table import harm_set
 from judge.calibration.rows import question_of
 from judge.calibration.selective import DELTA, STEPS, selective
+from judge.commands.calibration_basis import HARM_SCORE, WIN_RATE, asked_for
+from judge.database.calibrations import Calibrations
 from judge.database.store import VerdictStore
 from judge.database.table import tidy
 from judge.reporting.topics.selective import KeptVerdict, Selective
+from judge.stats.drawn import Drawn, chances
 from judge.stats.self_consistency import confidences
 from judge.stats.suspects import ESTIMATES, HARMFUL, SAFE, Unit, judged_units
-
-EVEN = 1.5
-"""Inclusion probabilities may differ by this factor: rounding in small classes, no design."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,30 @@ def select(
         judged = table["source_kind"] == SourceKind.JUDGE
         table = table[judged | table["rater_group"].isin(list(groups))]
     return selected(
-        table, run.name, promise, dimension=dimension, others=panel, delta=delta, seed=seed
+        table,
+        run.name,
+        promise,
+        dimension=dimension,
+        others=panel,
+        plans=_plans(study),
+        delta=delta,
+        seed=seed,
     )
+
+
+def _plans(study: Study) -> dict[str, list[dict[Unit, float]]]:
+    """What each draw of the study drew, by dimension: unit → chance."""
+    found: dict[str, list[dict[Unit, float]]] = {}
+    for plan in Calibrations(study.store).plans():
+        asked = asked_for(plan)
+        if asked.score == HARM_SCORE:
+            drawn = {(one, 0): chance for one, chance in plan.items}
+            found.setdefault(HARM, []).append(drawn)
+        elif asked.score == WIN_RATE:
+            pairs = ((one.rpartition(":"), chance) for one, chance in plan.items)
+            drawn = {(unit, int(turn)): chance for (unit, _, turn), chance in pairs}
+            found.setdefault(asked.dimension, []).append(drawn)
+    return found
 
 
 def selected(
@@ -71,6 +93,7 @@ def selected(
     *,
     dimension: str = "",
     others: Sequence[str] = (),
+    plans: Mapping[str, Sequence[Mapping[Unit, float]]] | None = None,
     delta: float = DELTA,
     seed: int = 7,
 ) -> Selective:
@@ -82,14 +105,17 @@ def selected(
         promise: share of kept verdicts that people may contradict, in (0, 1).
         dimension: "" where the judge has one only.
         others: source ids of further runs that were asked the same.
+        plans: what each draw drew, by dimension: unit → chance.
         delta: the chance that the promise is broken all the same, in (0, 1).
         seed: of the vote drawn per pair, and the unit per question.
 
     Raises:
-        UsageError: an unknown dimension, no labels, or labels drawn unequally.
+        UsageError: an unknown dimension, another run that was not asked, no labels, or labels of
+            which no chance is known.
     """
     asked = _dimension(table, judge, dimension)
     found = _answers(table, judge) if asked == HARM else _pairs(table, judge, asked)
+    _asked_too(table, judge, asked, others)
     sure = confidences(table, judge, asked, others)
     units = [unit for unit in sorted(found.verdicts) if unit in sure and found.labels.get(unit)]
     if not units:
@@ -97,7 +123,18 @@ def selected(
             f"run {judge}: none of its {len(found.verdicts)} verdicts on {asked} has a label of"
             " people; expected some: evenhand serve, or import votes"
         )
-    _even(table, asked, {unit for unit, _turn in units})
+    own = _chances(table, asked)
+    drawn_as, chance = chances(
+        {unit: own.get(unit) for unit in units}, found.verdicts.keys(), (plans or {}).get(asked, ())
+    )
+    if drawn_as is Drawn.UNKNOWN:
+        raise UsageError(
+            f"labels on {asked} come from several draws, or from a draw and others: no chance is"
+            " known, and the bound counts equally likely ones; label everything, or draw from a"
+            " set that has no other labels (evenhand plan --use test --draw)"
+        )
+    labelled = len(units)
+    units = _made_even(units, chance, seed)
     rng = np.random.default_rng(seed)
     votes = [found.labels[unit] for unit in units]
     drawn = [said[int(rng.integers(len(said)))] for said in votes]
@@ -119,7 +156,8 @@ def selected(
         dimension=asked,
         others=tuple(others),
         selection=made,
-        labelled=len(units),
+        labelled=labelled,
+        thinned=labelled - len(units),
         judged=len(found.verdicts),
         left_out=dict(found.left_out),
         people=people,
@@ -143,6 +181,15 @@ def _dimension(table: pd.DataFrame, judge: str, wanted: str) -> str:
     )
 
 
+def _asked_too(table: pd.DataFrame, judge: str, dimension: str, others: Sequence[str]) -> None:
+    """Refuse a further run that has nothing to say here."""
+    for one in others:
+        has = (table["source_id"] == one) & (table["dimension"] == dimension)
+        if one == judge or not (has & (table["source_kind"] == SourceKind.JUDGE)).any():
+            why = "is the run itself" if one == judge else f"has no verdicts on {dimension}"
+            raise UsageError(f"--with {one}: {why}; expected another judge of the same")
+
+
 def _pairs(table: pd.DataFrame, judge: str, dimension: str) -> _Labelled:
     judged = judged_units(table, judge, dimension, ESTIMATES)
     people = {one.unit: [said for _r, said in sorted(one.people.items())] for one in judged}
@@ -163,21 +210,32 @@ def _answers(table: pd.DataFrame, judge: str) -> _Labelled:
     return _Labelled(usable, labels, {why: n for why, n in left_out.items() if n})
 
 
-def _even(table: pd.DataFrame, dimension: str, units: set[str]) -> None:
-    """The exact bound counts labels as equally likely: a stratified draw is not."""
+def _chances(table: pd.DataFrame, dimension: str) -> dict[Unit, float | None]:
+    """The chance that each unit's label came with; an adjudicated one's is of another kind."""
     rows = table[
         (table["source_kind"] == SourceKind.RATER)
         & (table["dimension"] == dimension)
+        & (table["layer"] != Layer.ADJUDICATED)
         & table["purpose"].isin(ESTIMATES)
-        & table["unit_id"].isin(units)
     ]
-    found = rows["inclusion_probability"].dropna().astype(float)
-    if len(found) and found.max() > EVEN * found.min():
-        raise UsageError(
-            f"labels on {dimension} were drawn with probabilities from {found.min():.3f} to"
-            f" {found.max():.3f}; the bound counts equally likely ones: label all items, or a"
-            " proportional draw (evenhand plan --allocate proportional --use test --draw)"
-        )
+    found: dict[Unit, float | None] = {}
+    for unit, turn, chance in zip(
+        rows["unit_id"], rows["turn"], rows["inclusion_probability"], strict=True
+    ):
+        known = None if pd.isna(chance) else float(chance)
+        found[str(unit), 0 if dimension == HARM else int(turn)] = known
+    return found
+
+
+def _made_even(units: Sequence[Unit], chance: Mapping[Unit, float], seed: int) -> list[Unit]:
+    """Units thinned to the least chance of any: an even draw again.
+
+    The exact bound counts equally likely units; those that a plan looked for are left out at
+    random, so that each stays with least / its chance.
+    """
+    least = min(chance[unit] for unit in units)
+    rng = np.random.default_rng([seed, 1])
+    return [unit for unit in units if rng.random() < least / chance[unit]]
 
 
 def _thresholds(sure: Iterable[float]) -> Sequence[float]:

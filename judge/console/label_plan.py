@@ -19,6 +19,13 @@ from judge.reporting.topics.calibrated import WHAT
 GATE = "gate.toml"
 """In the study's folder: where the accepted harm rate stands."""
 
+ENDS = {
+    Kind.HARM: ("safe", "harmful"),
+    Kind.PAIRS: ("a loss", "a win"),
+    Kind.GRADES: ("a 1", "a 10"),
+}
+"""The least and the greatest label in words."""
+
 
 def newest_plan(study: Study) -> LabelPlan | None:
     """The plan to calibrate with that was drawn last; None without any."""
@@ -50,6 +57,7 @@ def _parts(study: Study, plan: LabelPlan, found: Basis) -> Iterator[str]:
     share = labelled / drawn if drawn else 0.0
     low, high = strata.worst_case()
     graded = strata.kind is Kind.GRADES
+    least, most = ENDS[strata.kind]
     ends = f"{low:.2f} – {high:.2f}" if graded else f"{100 * low:.1f} – {100 * high:.1f} %"
     yield bar(share, "planned labels given")
     yield cards(
@@ -60,8 +68,8 @@ def _parts(study: Study, plan: LabelPlan, found: Basis) -> Iterator[str]:
         ]
     )
     yield muted(
-        "Worst cases: every label that is missing is safe (a loss, a 1), or harmful (a win, a 10)."
-        " They hold for the draws; they are no interval."
+        f"Worst cases: every label that is missing is {least}, or {most}. They hold for the draws;"
+        " they are no interval."
     )
     yield _strata(strata)
     yield _stopping(study, plan, strata)

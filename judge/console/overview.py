@@ -12,13 +12,14 @@ from annotate import library, overview
 from annotate.errors import EvenhandError
 from annotate.harm import HARM
 from annotate.live import LiveSettings
+from annotate.study import AssignmentSection, Study
 from annotate.study import Settings as StudySettings
-from annotate.study import Study
 from judge.console.cached import Cached
 from judge.console.html import bar, cards, empty, muted, table, text, warning
 from judge.console.label_plan import GATE, label_plan, newest_plan
 from judge.database.material import material
 from judge.reporting.document import Text, Weight
+from judge.reporting.layout import counted
 from judge.reporting.paper import headlines
 from judge.reporting.scope import Settings, scopes
 from judge.reporting.summary import agreement_report
@@ -59,10 +60,10 @@ class Overview:
         progress = overview.progress(self._study.store, settings.assignment)
         parts = [
             warning(_edited(self._live.error)),
-            _progress(progress, settings.assignment.overlap),
+            _progress(progress, settings.assignment),
             _labels(self._study, settings),
             "<h2>Raters</h2>",
-            _raters(overview.raters(self._study.store)),
+            _raters(overview.raters(self._study.store), settings),
             "<h2>Agreement so far</h2>",
             muted("As before the judge's run that is going on.") if judging else "",
             self._agreement.get(self._counts, hold=judging),
@@ -125,11 +126,23 @@ def _edited(error: str) -> str:
     return f"study.toml was edited but cannot be used; the last good settings stay: {error}"
 
 
-def _progress(progress: overview.Progress, overlap: int) -> str:
+def _progress(progress: overview.Progress, settings: AssignmentSection) -> str:
+    """Of pairs; where raters are given none there is nothing to finish."""
+    if "pairs" not in settings.tasks:
+        cast = [
+            (progress.votes, "votes cast here"),
+            (progress.imported_votes, "votes imported"),
+            (progress.simulated_votes, "simulated votes (not people's)"),
+        ]
+        shown = [(f"{n:,}", what) for n, what in cast if n]
+        return muted("Raters are given answers, no pairs.") + (cards(shown) if shown else "")
     share = progress.finished / progress.wanted if progress.wanted else 0.0
     figures = [
         (f"{progress.finished:,} / {progress.wanted:,}", "ratings finished"),
-        (f"{progress.complete_pairs:,} / {progress.pairs:,}", f"pairs with {overlap} raters"),
+        (
+            f"{progress.complete_pairs:,} / {progress.pairs:,}",
+            f"pairs with {counted(settings.overlap, 'rater')}",
+        ),
         (f"{progress.votes:,}", "votes cast here"),
         (f"{progress.imported_votes:,}", "votes imported"),
         (f"{progress.leased:,}", "open on a screen"),
@@ -150,33 +163,41 @@ def _labels(study: Study, settings: StudySettings) -> str:
     figures = [
         (f"{found.finished:,} / {found.wanted:,}", "labels finished"),
         (f"{found.leased:,}", "open on a screen"),
-        (f"{found.skips:,}", f"skips; {found.opted_out:,} raters leave out a subject"),
+        (f"{found.skips:,}", f"skips; {_leave_out(found.opted_out)}"),
         (f"{found.settled:,}", f"settled by adjudicators, {found.to_settle:,} queued"),
     ]
     what = " and ".join("labelled for harm" if one == HARM else "graded" for one in forms)
     return f"<h2>Answers {what}</h2>" + bar(share, "labels finished") + cards(figures)
 
 
-def _raters(rows: Sequence[overview.RaterRow]) -> str:
+def _leave_out(opted_out: int) -> str:
+    return f"{counted(opted_out, 'rater')} leave{'s' if opted_out == 1 else ''} out a subject"
+
+
+def _raters(rows: Sequence[overview.RaterRow], settings: StudySettings) -> str:
+    """With columns of what these raters are given."""
     if not rows:
         return empty("Nobody is invited yet: evenhand invite STUDY NAME…")
-    return table(
-        ("rater", "group", "#pairs", "#votes", "#A shown left : right", "#chose left", "#median s",
-         "last vote (UTC)"),
-        (
-            (
-                row.name,
-                row.group,
-                f"{row.pairs:,}",
-                f"{row.votes:,}",
-                f"{row.shown_ab} : {row.shown_ba}",
-                f"{row.left} of {row.decided}",
-                "–" if row.median_seconds is None else f"{row.median_seconds:.1f}",
-                (row.last_vote or "–").replace("T", " ")[:16],
-            )
-            for row in rows
-        ),
-    )  # fmt: skip
+    heads, figures = ["rater", "group"], [[row.name, row.group] for row in rows]
+    if "pairs" in settings.assignment.tasks:
+        heads += ["#pairs", "#votes", "#A shown left : right", "#chose left", "#median s"]
+        figures = [[*one, *_pairs(row)] for one, row in zip(figures, rows, strict=True)]
+    if settings.protocol.answer_forms:
+        heads.append("#answers")
+        figures = [[*one, f"{row.answers:,}"] for one, row in zip(figures, rows, strict=True)]
+    last = [(row.last_vote or "–").replace("T", " ")[:16] for row in rows]
+    cast = ([*one, when] for one, when in zip(figures, last, strict=True))
+    return table((*heads, "last vote (UTC)"), cast)
+
+
+def _pairs(row: overview.RaterRow) -> list[str]:
+    return [
+        f"{row.pairs:,}",
+        f"{row.votes:,}",
+        f"{row.shown_ab} : {row.shown_ba}",
+        f"{row.left} of {row.decided}",
+        "–" if row.median_seconds is None else f"{row.median_seconds:.1f}",
+    ]
 
 
 def _agreement(report: Report) -> str:

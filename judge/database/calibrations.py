@@ -183,3 +183,10 @@ def used_digest(conn: sqlite3.Connection, source: str, use: Use) -> str:
         (source, use.value),
     )
     return digest([list(row) for row in rows])
+
+
+def harm_draws(store: Store) -> tuple[dict[str, float], ...]:
+    """What each plan for harm labels drew: answer id → chance; benign prompts' labels are such."""
+    wanted = ("harm", FULL_REFUSALS)
+    plans = Calibrations(store).plans()
+    return tuple(dict(one.items) for one in plans if str(one.body["score"]).startswith(wanted))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
+from annotate.batches import in_batches
 from annotate.records import Choice, Order, Status, Subject, canonical_json, whole_text
 from judge.ask.parse import PARSER_VERSION, Parsed, parse_call
 from judge.ask.verdicts import PairVerdict, Verdict, combine
@@ -32,6 +33,10 @@ class Ended:
     key: str
     call: Reply
     final: bool
+
+
+PIECE = 100
+"""Replies that are read at once."""
 
 
 def record(conn: sqlite3.Connection, run_id: str, ended: Ended) -> Parsed:
@@ -179,6 +184,27 @@ def parsed_of(
         (key,),
     ).fetchone()
     return parse_call(call, raw, error, offered, as_json=form == "json_schema")
+
+
+def read_again(conn: sqlite3.Connection) -> int:
+    """Derive every verdict again from its raw reply; returns how many changed."""
+    changed = 0
+    keys = [row[0] for row in conn.execute("SELECT request FROM verdict ORDER BY request")]
+    for piece in in_batches(keys, PIECE):
+        rows = conn.execute(
+            "SELECT v.request, v.attempt, v.status, v.choice, v.grade, v.harm, a.status,"
+            " a.raw, a.error_class FROM verdict v JOIN judge_attempt a ON a.id = v.attempt"
+            f" WHERE v.request IN ({', '.join('?' * len(piece))})",
+            tuple(piece),
+        ).fetchall()
+        for key, attempt, status, choice, grade, harm, call, raw, error in rows:
+            parsed = parsed_of(conn, key, call_status(call), raw, error)
+            label = None if parsed.harm is None else canonical_json(parsed.harm.to_json())
+            changed += (parsed.status, parsed.choice, parsed.grade, label) != (
+                status, choice, grade, harm
+            )  # fmt: skip
+            put_verdict(conn, key, attempt, parsed)
+    return changed
 
 
 def call_status(stored: str) -> Status:

@@ -21,10 +21,9 @@ from judge.database.ledger import (
     NO_REPLY,
     Ended,
     JudgedUnit,
-    call_status,
     derive,
-    parsed_of,
     put_verdict,
+    read_again,
     record,
 )
 from judge.database.runs import Run, RunStore
@@ -184,23 +183,8 @@ class VerdictStore(RunStore):
 
     def reparse(self) -> int:
         """Derive every verdict again from its raw reply; returns how many changed."""
-        changed = 0
         with self.store.write() as conn:
-            keys = [row[0] for row in conn.execute("SELECT request FROM verdict ORDER BY request")]
-            for piece in in_batches(keys, PIECE):
-                rows = conn.execute(
-                    "SELECT v.request, v.attempt, v.status, v.choice, v.grade, v.harm, a.status,"
-                    " a.raw, a.error_class FROM verdict v JOIN judge_attempt a ON a.id = v.attempt"
-                    f" WHERE v.request IN ({_marks(piece)})",
-                    tuple(piece),
-                ).fetchall()
-                for key, attempt, status, choice, grade, harm, call, raw, error in rows:
-                    parsed = parsed_of(conn, key, call_status(call), raw, error)
-                    label = None if parsed.harm is None else canonical_json(parsed.harm.to_json())
-                    found = (parsed.status, parsed.choice, parsed.grade, label)
-                    changed += found != (status, choice, grade, harm)
-                    put_verdict(conn, key, attempt, parsed)
-        return changed
+            return read_again(conn)
 
     # Reading
 

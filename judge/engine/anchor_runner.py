@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import random
 import uuid
@@ -170,11 +169,16 @@ def _asked_again(
         return None
     session = Session(verdicts, work, settings, Silent())
     session.begin()
-    # What could not be asked is counted as failed.
-    with contextlib.suppress(ServiceError):
+    why = ""
+    try:
         drive(session)
+    except ServiceError as error:
+        # What could not be asked is counted as failed.
+        why = str(error)
+    if session.at_cap:
+        why = "the cap was reached"
     now_served = served(verdicts, run_id) if after is None else after
-    found = anchor_check(sorted(before), sorted(now_served - before), work.pairs())
+    found = anchor_check(sorted(before), sorted(now_served - before), work.pairs(), why=why)
     with verdicts.store.write() as conn:
         check = str(uuid.uuid4())
         conn.execute(

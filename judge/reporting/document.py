@@ -156,6 +156,8 @@ class Document:
     settings: str
     """Level, resampling and seed, in one line."""
     sections: tuple[Section, ...]
+    one_page: bool = False
+    """Whether its page is printed small, without contents, so that it fits one sheet."""
 
     def __post_init__(self) -> None:
         """Two tables of one id would be one file, and one number, to every renderer."""

@@ -38,6 +38,7 @@ def to_html(
         lead=[text_view(text) for text in document.lead],
         sections=[section_view(section, number, pictures) for section in document.sections],
         beside=beside,
+        one_page=document.one_page,
         style=_style(),
     )
 

@@ -6,10 +6,12 @@ Nothing here is markup: the template escapes every string but the stylesheet.
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from judge.reporting.characters import as_written, one_line
+from judge.reporting import characters
+from judge.reporting.characters import as_written
 from judge.reporting.document import (
     Cell,
     Exchange,
@@ -27,6 +29,8 @@ LONG = 900
 """Characters from which on a text is folded away until asked for."""
 LONG_LINES = 14
 """Lines from which on it is, too."""
+PERCENT = re.compile(r"(?<=[\d\]]) %")
+"""A number, or its interval, before its unit: no line ends between them."""
 WEIGHT_WORDS = {Weight.KEY: "Key result", Weight.WARNING: "Before you quote this"}
 
 
@@ -140,6 +144,11 @@ class SectionView:
     sections: tuple[SectionView, ...]
 
 
+def one_line(text: str) -> str:
+    """As any one line of the page."""
+    return PERCENT.sub("\u00a0%", characters.one_line(text))
+
+
 def section_view(section: Section, number: Numbers, pictures: Mapping[str, str]) -> SectionView:
     """A section for the template, with all that is inside."""
     return SectionView(
@@ -203,7 +212,7 @@ def _cell_view(cell: Cell, words: bool, first: bool, lettered: Mapping[str, str]
     return CellView(
         text,
         interval,
-        one_line(details(cell)),
+        characters.one_line(details(cell)),
         lettered.get(cell.remark, ""),
         words,
         first and bool(text),
@@ -214,7 +223,9 @@ def _picture_view(picture: Picture, number: int, svg: str) -> PictureView:
     """As an image of its own: ids, styles and links of one drawing cannot reach another."""
     packed = base64.b64encode(svg.encode("utf-8", "replace")).decode("ascii")
     source = f"data:image/svg+xml;base64,{packed}" if svg else ""
-    return PictureView(picture.id, number, one_line(picture.caption), one_line(picture.alt), source)
+    return PictureView(
+        picture.id, number, one_line(picture.caption), characters.one_line(picture.alt), source
+    )
 
 
 def _exchange_view(exchange: Exchange) -> ExchangeView:

@@ -169,6 +169,29 @@ class TradeOff:
     """Names of models to be connected, the oldest first."""
 
 
+@dataclass(frozen=True, slots=True)
+class TurnLine:
+    """One model's dialogues: the share that is unsafe by turn 1, 2, …"""
+
+    model: str
+    shares: tuple[Estimate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPlot:
+    """Share of dialogues unsafe by each turn; a line a model, all dialogues of one length."""
+
+    lines: tuple[TurnLine, ...]
+
+
 Plot: TypeAlias = (
-    Forest | ConfusionMap | GapPlot | RatePlot | PositionBars | CurvePlot | RaterMap | TradeOff
+    Forest
+    | ConfusionMap
+    | GapPlot
+    | RatePlot
+    | PositionBars
+    | CurvePlot
+    | RaterMap
+    | TradeOff
+    | TurnPlot
 )

@@ -24,10 +24,11 @@ from annotate.records import (
 )
 from judge.reporting.scope import Settings, population_words
 from judge.stats.agreement import pair_judgments, select_verdicts, select_votes
-from judge.stats.answer_labels import RAW, AnswerPlace, Drawn, HarmSource, harm_sources
+from judge.stats.answer_labels import RAW, AnswerPlace, HarmSource, harm_sources
 from judge.stats.bounded import Bounded, Resampling
 from judge.stats.collapse import Collapse, Said, collapses
 from judge.stats.contrast import Contrast, contrasts
+from judge.stats.drawn import Drawn
 from judge.stats.escalation import Escalation, escalations
 from judge.stats.estimate import Estimate
 from judge.stats.grades import GradeTable, grade_tables
@@ -125,6 +126,8 @@ class ScoreMaterial:
     said: Sequence[Said]
     versions: tuple[tuple[str, ...], ...] = ()
     """Answer sets of one name, oldest first."""
+    plans: Sequence[Mapping[str, float]] = ()
+    """What each draw of answers drew: answer id → chance."""
 
 
 WHAT_TO_DO = (
@@ -162,7 +165,7 @@ def score_report(
     _must_know(models, [reference] if reference else [], "--reference")
     _must_know(models, [name for chain in versions for name in chain], "--versions")
     how = Resampling(settings.level, settings.resamples, settings.seed)
-    found = harm_sources(made_from.table, made_from.places)
+    found = harm_sources(made_from.table, made_from.places, made_from.plans)
     grades = _grades(made_from, how)
     if not any(one.answers for one in found) and not grades:
         raise NothingComputable(WHAT_TO_DO)

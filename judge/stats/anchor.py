@@ -23,7 +23,8 @@ NOTICEABLE = (0.02, 0.05, 0.10, 0.20)
 class AnchorCheck:
     """What asking again came to.
 
-    `flips` of `compared` verdicts came out otherwise; `failed` have no fresh verdict.
+    `flips` of `compared` verdicts came out otherwise; `failed` have no fresh verdict, and `why`
+    says why the asking ended before all had been asked.
     `low` and `high` are the exact interval of the flip rate (Clopper and Pearson 1934).
     `power` is, per flip rate, the chance that so many comparisons show at least one flip.
     """
@@ -38,6 +39,7 @@ class AnchorCheck:
     high: float | None
     level: float
     power: tuple[tuple[float, float], ...]
+    why: str = ""
 
     @property
     def flip_rate(self) -> float | None:
@@ -51,6 +53,7 @@ def anchor_check(
     pairs: Sequence[tuple[Any, Any]],
     *,
     level: float = LEVEL,
+    why: str = "",
 ) -> AnchorCheck:
     """Compare (stored, fresh) verdicts; a fresh one that is None failed and is left out."""
     compared = [(stored, fresh) for stored, fresh in pairs if fresh is not None]
@@ -67,6 +70,7 @@ def anchor_check(
         high=high,
         level=level,
         power=tuple((rate, power(rate, len(compared))) for rate in NOTICEABLE),
+        why=why,
     )
 
 
@@ -80,12 +84,14 @@ def anchor_words(found: AnchorCheck) -> str:
     served = f"the endpoint serves another fingerprint ({_names(found)})" if found.after else ""
     if not found.compared:
         none = f"none of {found.items} stored verdicts could be asked for again"
+        none += f" ({found.why})" if found.why else ""
         return f"{served}; {none}" if served else none
     low, high = (100 * (nan if end is None else end) for end in (found.low, found.high))
     chances = ", ".join(
         f"{100 * rate:g} % with probability {chance:.2f}" for rate, chance in found.power
     )
-    failed = f" ({found.failed} failed)" if found.failed else ""
+    why = f": {found.why}" if found.why else ""
+    failed = f" ({found.failed} failed{why})" if found.failed else ""
     flips = (
         f"{found.flips} of {found.compared} stored verdicts came out otherwise when asked"
         f" again{failed}, {100 * (found.flip_rate or 0.0):.1f} % [{low:.1f}, {high:.1f}]; so many"

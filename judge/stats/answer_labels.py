@@ -7,35 +7,22 @@ several replicates. A whole dialogue's label (turn 0) is no turn's: it makes a s
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import pandas as pd
 
-from annotate.errors import DataError
-from annotate.harm import HARM, HarmLabel
+from annotate.harm import HARM, HarmLabel, stored_label
 from annotate.records import Layer, PromptSet, Purpose, SourceKind, Status, Subject
+from judge.stats.drawn import Drawn, chances, worst
 from judge.stats.labelled_answers import LabelledAnswer, Turn
 
 PEOPLE = "people"
 SIMULATED = "simulated raters"
 RAW = "raw, uncalibrated"
 """What every figure of a judge's own labels is called."""
-
-
-class Drawn(StrEnum):
-    """Whether every answer had the same chance to be labelled."""
-
-    EVENLY = "evenly"
-    """It had, or no plan drew them."""
-    UNEVENLY = "unevenly"
-    """By a plan; every answer counts with 1 / its chance."""
-    UNKNOWN = "unknown"
-    """Some have one chance and others another or none: nothing is weighted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +64,17 @@ class HarmSource:
 _Key = tuple[str, str, bool]
 
 
-def harm_sources(table: pd.DataFrame, places: Mapping[str, AnswerPlace]) -> tuple[HarmSource, ...]:
+def harm_sources(
+    table: pd.DataFrame,
+    places: Mapping[str, AnswerPlace],
+    plans: Sequence[Mapping[str, float]] = (),
+) -> tuple[HarmSource, ...]:
     """People first, then judges by name, then simulated raters; turns before whole dialogues.
 
     Args:
         table: DESIGN §2's columns; other rows than harm labels of answers are left alone.
         places: by answer id; a label of an answer that is not there is left out and counted.
+        plans: what each draw of answers drew: answer id → chance.
 
     Raises:
         DataError: a value is no harm label.
@@ -93,7 +85,7 @@ def harm_sources(table: pd.DataFrame, places: Mapping[str, AnswerPlace]) -> tupl
         rows[_key(row)].append(row)
     order = {PEOPLE: 0, SIMULATED: 2}
     keys = sorted(rows, key=lambda key: (order.get(key[0], 1) if key[1] != "judge" else 1, key))
-    return tuple(_source(key, rows[key], places) for key in keys)
+    return tuple(_source(key, rows[key], places, plans) for key in keys)
 
 
 def _key(row: Mapping[Any, Any]) -> _Key:
@@ -105,7 +97,10 @@ def _key(row: Mapping[Any, Any]) -> _Key:
 
 
 def _source(
-    key: _Key, rows: list[Mapping[Any, Any]], places: Mapping[str, AnswerPlace]
+    key: _Key,
+    rows: list[Mapping[Any, Any]],
+    places: Mapping[str, AnswerPlace],
+    plans: Sequence[Mapping[str, float]],
 ) -> HarmSource:
     name, kind, dialogues = key
     left: Counter[str] = Counter()
@@ -113,7 +108,7 @@ def _source(
     units: dict[str, dict[int, list[Mapping[Any, Any]]]] = defaultdict(lambda: defaultdict(list))
     for row in kept:
         units[str(row["unit_id"])][int(row["turn"])].append(row)
-    drawn, weights = _weights(units)
+    drawn, weights = _weights(units, places, plans if kind == SourceKind.RATER else ())
     answers = []
     for unit, turns in units.items():
         place = places[unit]
@@ -143,14 +138,23 @@ def _source(
 
 def _weights(
     units: Mapping[str, Mapping[int, list[Mapping[Any, Any]]]],
+    places: Mapping[str, AnswerPlace],
+    plans: Sequence[Mapping[str, float]],
 ) -> tuple[Drawn, dict[str, float]]:
-    """1 / each answer's chance of being drawn; 1 for all where they are equal or not all known."""
-    chances = {unit: _chance(turns) for unit, turns in units.items()}
-    even = dict.fromkeys(units, 1.0)
-    if len(set(chances.values())) <= 1:
-        return Drawn.EVENLY, even
-    known = {unit: 1 / chance for unit, chance in chances.items() if chance}
-    return (Drawn.UNEVENLY, known) if len(known) == len(units) else (Drawn.UNKNOWN, even)
+    """1 / each answer's chance, within one model's answers to one set of prompts.
+
+    Figures are of such groups; what is labelled in full needs no weights, whatever a plan drew.
+    """
+    groups: dict[tuple[str, PromptSet], list[str]] = defaultdict(list)
+    for unit, place in places.items():
+        groups[place.model, place.prompts].append(unit)
+    kinds, weights = set(), dict[str, float]()
+    for everything in groups.values():
+        labelled = {unit: _chance(units[unit]) for unit in everything if unit in units}
+        kind, found = chances(labelled, everything, plans)
+        kinds.add(kind)
+        weights |= {unit: 1 / chance for unit, chance in found.items()}
+    return worst(kinds), weights
 
 
 def _chance(turns: Mapping[int, list[Mapping[Any, Any]]]) -> float | None:
@@ -200,11 +204,5 @@ def _turn(rows: list[Mapping[Any, Any]]) -> Turn:
 
 
 def _label(row: Mapping[Any, Any]) -> HarmLabel:
-    value = row["value"]
-    try:
-        return HarmLabel.from_json(json.loads(value) if isinstance(value, str) else value)
-    except (ValueError, TypeError, AttributeError) as error:
-        raise DataError(
-            f"harm label of {row['source_id']} on answer {row['unit_id']}, turn {row['turn']}:"
-            f" {error}; the database was edited by hand, or a newer version wrote it"
-        ) from error
+    where = f"harm label of {row['source_id']} on answer {row['unit_id']}, turn {row['turn']}"
+    return stored_label(row["value"], where)

@@ -6,14 +6,13 @@ Failed verdicts are no errors and are left out.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import pandas as pd
 
-from annotate.harm import HARM, HarmLabel
+from annotate.harm import HARM, stored_label
 from annotate.records import Layer, Outcome, Purpose, SourceKind, Status, Subject
 from judge.ask.verdicts import INCONSISTENT
 from judge.stats.binomial import exact_share
@@ -222,4 +221,4 @@ def _of_person(labels: Sequence[Row], judged: Sequence[int]) -> str:
 
 def unsafe_in(value: object) -> bool:
     """Whether a harm label, as the table holds it, says unsafe."""
-    return HarmLabel.from_json(json.loads(str(value))).unsafe()
+    return stored_label(value).unsafe()

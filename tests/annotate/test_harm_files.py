@@ -143,6 +143,24 @@ def test_what_is_exported_imports_into_the_same_labels(
     assert count(other.store, "SELECT count(*) FROM vote_comment") == 1
 
 
+def test_an_export_read_into_its_own_study_makes_no_new_people(
+    new_study: MakeStudy, tmp_path: Path
+) -> None:
+    study = new_study(2, labels="-", more='tasks = ["answers"]\nlabels = 1')
+    label_all(study, join(study, "Ada"), HARMFUL)
+    export_votes(study.store, tmp_path / "out")
+    file = tmp_path / "out" / "harm_labels.jsonl"
+    account = read_in(study.store, file)
+    assert (account.added, account.merged["harm labels"]) == (0, 4)
+    people = count(study.store, "SELECT count(*) FROM rater")
+    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    changed = {**lines[0], "severity": 1}
+    account = read_in(study.store, write_lines(tmp_path / "changed.jsonl", [changed]))
+    assert "rates in this study; what they say is given on its pages" in str(account.problems[0])
+    assert count(study.store, "SELECT count(*) FROM rater") == people
+    assert count(study.store, "SELECT count(*) FROM vote") == 4
+
+
 def test_without_labels_there_is_no_file_of_them(study: Study, tmp_path: Path) -> None:
     stale = write_lines(tmp_path / "harm_labels.jsonl", [line()])
     export_votes(study.store, tmp_path)

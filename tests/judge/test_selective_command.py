@@ -10,15 +10,24 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from annotate import planned
+from annotate.errors import UsageError
 from annotate.harm import HARM
 from annotate.leases import Screen
-from annotate.records import Choice, Order, Purpose
+from annotate.records import Choice, Order
 from annotate.study import Study
 from judge.commands.selective_command import selected
 from tests.annotate.support import HARMFUL as HARMFUL_LABEL
 from tests.annotate.support import cast, join, label_all, make_study, marker, next_for
-from tests.judge.calibration.test_commands import SAID, evenhand, said
+from tests.judge.calibration.test_commands import (
+    SAID,
+    drawn,
+    evenhand,
+    judged,  # noqa: F401 - the fixture behind `study`
+    people_label,
+    run_name,
+    said,
+)
+from tests.judge.calibration.test_commands import study as harm_study  # noqa: F401 - a fixture
 from tests.judge.fake_endpoint import Body, Scripted, completion, say
 from tests.judge.stats.test_self_consistency import HARMFUL, SAFE, answer, pair
 from tests.judge.test_judge_errors import judge
@@ -96,6 +105,9 @@ def test_one_confidence_for_all_selects_nothing(tmp_path: Path) -> None:
         (["--promise", 0], "0"),
         (["--promise", 1], "1"),
         (["--with", "nobody"], "nobody"),
+        (["--with", "m"], "--with m: is the run itself; expected another judge of the same"),
+        (["--promise", "nan"], "nan is no number"),
+        (["--delta", "nan"], "nan is no number"),
         (["--raters", "expert"], "none of its 40 verdicts on harmlessness has a label of people"),
     ],
 )
@@ -105,29 +117,84 @@ def test_wrong_use(pairs: Path, options: list[object], words: str) -> None:
     assert words in " ".join(done.output.split())
 
 
-@pytest.mark.parametrize(("chances", "code"), [((0.5, 0.5), 0), ((0.5, 0.1), 2)])
-def test_labels_of_an_unequal_draw_are_refused(
-    tmp_path: Path, chances: tuple[float, float], code: int
+def test_labels_that_a_plan_looked_for_are_thinned_to_an_even_draw() -> None:
+    """Of 200 verdicts 40 are wrong, all of which a plan drew, and half of the others."""
+    rows, plan = [], {}
+    for number in range(200):
+        unit = {"unit_id": f"u{number:03}", "question_id": f"q{number}"}
+        rows.append(pair("a", "a", "a") | unit)
+        wrong = number < 40
+        if wrong or number % 2:
+            rows.append(person("b" if wrong else "a", **unit))
+            plan[f"u{number:03}", 1] = 1.0 if wrong else 0.5
+    made = selected(table(*rows), "j", 0.9, plans={"overall": [plan]})
+    first = made.selection.tested[0]
+    assert made.labelled == 120
+    assert made.thinned == 120 - first.kept
+    assert 10 <= first.wrong <= 30  # 20 of 100 on average, not 40 of 120
+    assert first.kept - first.wrong == 80
+    again = selected(table(*rows), "j", 0.9, plans={"overall": [plan]})
+    assert again == made
+
+
+def test_an_adjudicated_label_has_no_chance_of_its_own() -> None:
+    harm = {"dimension": HARM, "subject": "answer", "inclusion_probability": 0.5}
+    rows = [answer(SAFE) | {"unit_id": one, "question_id": one} for one in "uvw"]
+    rows += [person(SAFE, unit_id=one, question_id=one, **harm) for one in "uv"]
+    settled = {"layer": "adjudicated", "source_id": "eve", "inclusion_probability": 1.0}
+    rows.append(person(SAFE, unit_id="u", question_id="u", **harm) | settled)
+    made = selected(table(*rows), "j", 0.9)
+    assert (made.labelled, made.thinned) == (2, 0)
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_labels_of_a_draw_and_of_others_are_refused_unless_all_are_there(
+    *, everything: bool
 ) -> None:
-    labelled = 'tasks = ["answers"]\nanswers = "planned"\nlabels = 1'
-    study = make_study(tmp_path / "study", 3, labels="-", more=labelled)
+    rows = []
+    for number in range(6):
+        unit = {"unit_id": f"u{number}", "question_id": f"q{number}"}
+        rows.append(pair("a") | unit)
+        if everything or number < 4:
+            rows.append(person("a", **unit))
+    plans = {"overall": [{("u0", 1): 0.5, ("u1", 1): 0.2}]}
+    if everything:
+        assert selected(table(*rows), "j", 0.9, plans=plans).thinned == 0
+        return
+    with pytest.raises(UsageError, match="come from several draws, or from a draw and others"):
+        selected(table(*rows), "j", 0.9, plans=plans)
+
+
+def test_a_plan_of_the_study_is_found(tmp_path: Path) -> None:
+    study = make_study(tmp_path / "study", 30, labels="-", more='tasks = ["answers"]\nlabels = 1')
     judge(study, say(SAID[False]), "--mode", "harm", "--output", "tag")
-    some = study.store.conn.execute("SELECT min(id) FROM answer GROUP BY question").fetchall()
-    items = [
-        (one, 1, Purpose.ESTIMATION, chance)
-        for (one,), chance in zip(some[:2], chances, strict=True)
-    ]
-    planned.enqueue(study.store, items, "sample")
+    said("plan", study.folder, "--run", "m", "--labels", 40, "--draw")
     label_all(study, join(study, "Ada"), HARMFUL_LABEL)
-    done = evenhand("judge", "selective", study.folder, "m", "--out", tmp_path / "out")
-    assert done.exit_code == code, done.output
-    text = " ".join(done.output.split())
-    if code:
-        assert "drawn with probabilities from 0.100 to 0.500" in text
-    else:
-        assert "2 of 6 usable verdicts have labels of people" in text
-        assert "people contradict 2 of 2" in text
+    text, body = run_selective(study.folder, "--promise", 0.5)
+    assert (body["labelled"], body["thinned"]) == (60, 0)
+    assert "people contradict 30 of 30" in text
     study.close()
+
+
+def test_labels_imported_for_a_plan_have_its_chances(
+    harm_study: Path,  # noqa: F811
+) -> None:
+    run = run_name(harm_study)
+    said("plan", harm_study, "--run", run, "--labels", 60, "--allocate", "equal", "--draw")
+    people_label(harm_study, drawn(harm_study))
+    _text, body = run_selective(harm_study, "--promise", 0.9, run=run)
+    assert body["labelled"] == 60
+    assert body["thinned"] > 0
+
+
+@pytest.mark.parametrize(
+    ("other", "why"), [("k", "has no verdicts on overall"), ("j", "is the run itself")]
+)
+def test_another_judge_that_was_not_asked_is_refused(other: str, why: str) -> None:
+    elsewhere = pair("a", source_id="k", dimension="helpfulness")
+    with pytest.raises(UsageError, match=f"--with {other}: {why}"):
+        selected(table(pair("a"), elsewhere, person("a")), "j", 0.5, dimension="overall",
+                 others=[other])  # fmt: skip
 
 
 def person(value: str, **more: Any) -> Any:

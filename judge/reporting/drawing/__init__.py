@@ -17,6 +17,7 @@ from judge.reporting.pictures import (
     RatePlot,
     RaterMap,
     TradeOff,
+    TurnPlot,
 )
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def _drawn(plot: Plot) -> Sheet:
         rate_plot,
         rater_map,
         trade_off,
+        turn_plot,
     )
 
     match plot:
@@ -72,5 +74,7 @@ def _drawn(plot: Plot) -> Sheet:
             return rater_map.drawn(plot)
         case TradeOff():
             return trade_off.drawn(plot)
+        case TurnPlot():
+            return turn_plot.drawn(plot)
         case _:
             assert_never(plot)

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from matplotlib.ticker import FixedFormatter, FixedLocator
 
-from judge.reporting.drawing import field
+from judge.reporting.drawing import field, series
 from judge.reporting.drawing.field import Field
-from judge.reporting.drawing.key import Entry, Key
 from judge.reporting.drawing.lettering import plain, width
 from judge.reporting.drawing.sheet import Sheet
-from judge.reporting.drawing.style import DASHES, FAINT, GREY, SERIES, SHAPES, WHITE
+from judge.reporting.drawing.style import FAINT, GREY
 from judge.reporting.pictures import Curve, CurveDot, CurvePlot
 
 _HEIGHT = 1.9
-_APART = 0.06
-"""Inches between dots of several curves at the same place."""
 
 
 def drawn(plot: CurvePlot) -> Sheet:
@@ -37,7 +33,7 @@ def drawn(plot: CurvePlot) -> Sheet:
         (edges[0] - 0.05 * wide, edges[-1] + open_end),
         field.shares(known, (0.4, 0.6)),
         _HEIGHT,
-        Key([Entry(curve.name, _style(index)) for index, curve in enumerate(plot.curves)]),
+        series.key([(curve.name, [dot.longer for dot in curve.dots]) for curve in plot.curves]),
         _undefined(plot.curves),
     )
     axes = place.axes
@@ -47,39 +43,9 @@ def drawn(plot: CurvePlot) -> Sheet:
     _ticks(place, edges, open_end > wide / 2)
     axes.axhline(0.5, color=GREY, linewidth=0.8)
     for index, curve in enumerate(plot.curves):
-        shift = (index - (len(plot.curves) - 1) / 2) * min(_APART, 0.25 / len(plot.curves))
-        per_inch = (place.x[1] - place.x[0]) / place.width
-        _curve(place, index, curve, shift * per_inch, wide)
+        xs = [_middle(dot, wide) for dot in curve.dots]
+        series.line(place, index, len(plot.curves), xs, [dot.longer for dot in curve.dots])
     return place.sheet
-
-
-def _style(index: int) -> dict[str, Any]:
-    return {
-        "color": SERIES[index % len(SERIES)],
-        "marker": SHAPES[index % len(SHAPES)],
-        "linestyle": DASHES[index % len(DASHES)],
-        "linewidth": 1.0,
-        "markersize": 4.0,
-        "markeredgewidth": 0.9,
-    }
-
-
-def _curve(place: Field, index: int, curve: Curve, shift: float, wide: float) -> None:
-    """Its line breaks where a share is undefined."""
-    style = _style(index)
-    xs = [_middle(dot, wide) + shift for dot in curve.dots]
-    ys = [math.nan if dot.longer.value is None else dot.longer.value for dot in curve.dots]
-    place.axes.plot(xs, ys, **{**style, "marker": ""}, zorder=2)
-    for x, y, dot in zip(xs, ys, curve.dots, strict=True):
-        ends = field.interval(dot.longer)
-        if dot.longer.value is None:
-            continue
-        if ends is not None:
-            place.axes.plot([x, x], ends, color=style["color"], linewidth=0.8, alpha=0.7, zorder=2)
-        face = style["color"] if ends is not None else WHITE
-        place.axes.plot(
-            [x], [y], **{**style, "linestyle": ""}, markerfacecolor=face, zorder=3, clip_on=False
-        )
 
 
 def _middle(dot: CurveDot, wide: float) -> float:

@@ -125,10 +125,15 @@ def dot(color: str, whole: bool) -> dict[str, Any]:
     }
 
 
-def key_of_open(color: str, estimates: Iterable[Estimate]) -> Key:
+def entry_of_open(color: str, estimates: Iterable[Estimate]) -> list[Entry]:
     """Says what an open dot is, where there is one."""
     some = any(one.value is not None and interval(one) is None for one in estimates)
-    return Key([Entry("no interval", dot(color, False))] if some else [])
+    return [Entry("no interval", dot(color, False))] if some else []
+
+
+def key_of_open(color: str, estimates: Iterable[Estimate]) -> Key:
+    """A key with nothing else in it."""
+    return Key(entry_of_open(color, estimates))
 
 
 def ends(estimate: Estimate) -> tuple[float, ...]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from judge.calibration.assembled import Calibration
 from judge.calibration.columns import Kind
 from judge.calibration.label_error import LabelError
 from judge.calibration.poststratified import Target
+from judge.calibration.refusals import REFUSED, Refusal
+from judge.calibration.stratum import Stratum
 from judge.reporting import cells
 from judge.reporting.document import Cell, Column, Facts, Part, Section, Table, Text, Weight
-from judge.reporting.wordings import capital
+from judge.reporting.wordings import capital, defined
 from judge.stats.estimate import Estimate
 
 WHAT = {
@@ -29,6 +32,7 @@ TARGETS = {
     Target.PROMPTS: "of a population of prompts that these stand for",
     Target.ITEMS: "of a population of independent items",
 }
+BY_WORD = "its labels are random by word only"
 
 
 HOW = {
@@ -41,8 +45,14 @@ HOW = {
 GAINED = "Gained: how much narrower the calibrated interval is than people alone; below 0 wider."
 
 
-def headline(values: Calibration) -> Text:
-    """The score beside the raw rate, or why there is none."""
+def population(target: Target, *, by_word: bool) -> str:
+    """Of what a score is; of labels that nobody drew nothing is said of their draw."""
+    words = TARGETS[target]
+    return f"{words.partition(';')[0]}; {BY_WORD}" if by_word else words
+
+
+def headline(values: Calibration, *, by_word: bool = False) -> Text:
+    """The score beside the raw rate, or why there is none; whether random by word only."""
     what, first = WHAT[values.kind], values.scores[0]
     if first.score.value is None:
         return Text(f"Refused: there is no calibrated {what}. {_reasons(values)}", Weight.WARNING)
@@ -50,33 +60,52 @@ def headline(values: Calibration) -> Text:
     raw = ""
     if first.raw.value is not None:
         raw = f" The judge alone says {shown(first.raw).text}{_percent(values)}."
+    of = population(values.target, by_word=by_word)
     return Text(
-        f"The calibrated {what} is {shown(first.score).text}{_percent(values)},"
-        f" {TARGETS[values.target]}, from {first.score.n} labels of people; a label is"
-        f" {ESTIMANDS[values.kind]}.{raw}",
-        Weight.KEY,
+        f"The calibrated {what} is {shown(first.score).text}{_percent(values)}, {of}, from"
+        f" {first.score.n} labels of people; a label is {ESTIMANDS[values.kind]}.{raw}",
+        Weight.WARNING if by_word else Weight.KEY,
     )
 
 
 def section(values: Calibration) -> Section:
-    """Scores, strata, changes, and what to be careful of."""
-    parts: list[Part] = [headline(values)]
+    """Scores, strata, changes, and what to be careful of; the headline stands before it."""
+    parts: list[Part] = []
     if values.refusals:
-        parts.append(Facts(tuple(refusal.words() for refusal in values.refusals)))
+        parts.append(_refusals(values.refusals))
     if values.active is not None:
         parts.append(Text(f"{capital(values.active.words())}."))
     parts += [_scores(values), _strata(values)]
-    if values.changes:
+    if any(defined((change.before, change.after)) for _from, _to, change in values.changes):
         parts.append(_changes(values))
     parts += [Text(one.words(), Weight.WARNING) for one in values.wrong_items if one.warns]
+    inner: tuple[Section, ...] = ()
     if values.label_error is not None:
-        parts.append(Facts(tuple(_label_error(values.label_error))))
-    return Section("calibrated", f"Calibrated {WHAT[values.kind]}", tuple(parts))
+        facts = Facts(tuple(_label_error(values.label_error)))
+        inner = (Section("single-labels", "What one label per answer would read", (facts,)),)
+    return Section("calibrated", f"Calibrated {WHAT[values.kind]}", tuple(parts), inner)
 
 
 def _reasons(values: Calibration) -> str:
-    reasons = [refusal.words() for refusal in values.refusals]
-    return ". ".join(one[0].upper() + one[1:] for one in reasons[:2]) + "."
+    """The first of them: a name that one begins with stays as it is written."""
+    if not values.refusals:
+        return f"Reason: {values.scores[0].score.reason}."
+    which = f"The first of {len(values.refusals)} reasons" if len(values.refusals) > 1 else "Reason"
+    return f"{which}: {values.refusals[0].words()}."
+
+
+def _refusals(refusals: Sequence[Refusal]) -> Table:
+    """Each reason once, and each thing to do once."""
+    return Table(
+        "calibration-refusals",
+        "Why there is no score",
+        tuple(Column(name, words=True) for name in ("where", "found", "expected")),
+        tuple(
+            tuple(map(cells.words, (one.where or "the whole set", one.found, one.expected)))
+            for one in refusals
+        ),
+        tuple(dict.fromkeys(f"To do: {one.todo}." for one in refusals)),
+    )
 
 
 def _percent(values: Calibration) -> str:
@@ -84,7 +113,18 @@ def _percent(values: Calibration) -> str:
 
 
 def _shown(kind: Kind) -> Callable[[Estimate], Cell]:
-    return cells.grade if kind is Kind.GRADES else cells.share
+    figure = cells.grade if kind is Kind.GRADES else cells.share
+
+    def shown(estimate: Estimate) -> Cell:
+        return _short(figure(estimate))
+
+    return shown
+
+
+def _short(cell: Cell) -> Cell:
+    """A refusal's reasons are in their own table, and too long to stand below another one."""
+    refused = cell.remark.startswith(REFUSED)
+    return replace(cell, remark="refused: see why above") if refused else cell
 
 
 def _alone(kind: Kind) -> Callable[[Estimate], Cell]:
@@ -104,7 +144,7 @@ def _scores(values: Calibration) -> Table:
                 alone(one.raw),
                 shown(one.companions.people),
                 shown(one.companions.ppi_plus),
-                cells.words("" if gained is None else f"{100 * gained:+.0f} %"),
+                cells.words("" if gained is None else f"{cells.signed(100 * gained, 0)} %"),
             )
         )
     return Table(
@@ -120,32 +160,29 @@ def _scores(values: Calibration) -> Table:
 
 
 def _strata(values: Calibration) -> Table:
-    alone = cells.coefficient_words
+    """Without prompt sets and unfilled draws there are no columns of them."""
+    unfilled = any(row.drawn > row.labelled for row in values.strata)
+    marked = any(row.prompt_set for row in values.strata)
+    ends = ("if unfilled are least", "if greatest") if unfilled else ()
     return Table(
         "calibration-strata",
         "What the score rests on: items and labels by model and verdict",
         (
-            Column("model", words=True),
-            Column("verdict", words=True),
-            *map(Column, ("items", "drawn", "labelled", "mean label", "if unfilled are least",
-                          "if greatest")),
+            *(Column(name, words=True) for name in ("model", "verdict", *["prompts"] * marked)),
+            *map(Column, ("items", "drawn", "labelled", "mean label", *ends)),
         ),
-        tuple(
-            (
-                cells.words(row.model),
-                cells.words(row.verdict),
-                cells.count(row.size),
-                cells.count(row.drawn),
-                cells.count(row.labelled),
-                cells.words(cells.MISSING if row.mean is None else alone(row.mean)),
-                *(
-                    cells.words(alone(end) if row.drawn > row.labelled else "")
-                    for end in row.bounds()
-                ),
-            )
-            for row in values.strata
-        ),
-    )  # fmt: skip
+        tuple(_stratum(row, marked, unfilled) for row in values.strata),
+    )
+
+
+def _stratum(row: Stratum, marked: bool, unfilled: bool) -> tuple[Cell, ...]:
+    alone = cells.coefficient_words
+    found = [row.model, row.verdict, *([row.prompt_set or cells.MISSING] if marked else [])]
+    found += [f"{n:,}" for n in (row.size, row.drawn, row.labelled)]
+    found.append(cells.MISSING if row.mean is None else alone(row.mean))
+    if unfilled:
+        found += [alone(end) if row.drawn > row.labelled else "" for end in row.bounds()]
+    return tuple(map(cells.words, found))
 
 
 def _changes(values: Calibration) -> Table:
@@ -167,9 +204,9 @@ def _changes(values: Calibration) -> Table:
                 shown(change.before),
                 shown(change.after),
                 *(
-                    (cells.number(change.drop),)
+                    (_short(cells.number(change.drop)),)
                     if graded
-                    else (cells.points(change.drop), cells.share(change.relative))
+                    else (_short(cells.points(change.drop)), _short(cells.share(change.relative)))
                 ),
             )
             for before, after, change in values.changes
@@ -189,8 +226,8 @@ def _label_error(values: LabelError) -> Iterator[str]:
         yield f"one person's label misses {missed} % of the answers that settle as harmful"
     if values.false_alarms.value is not None:
         yield (
-            f"one person's label calls {alarms} % of the safe answers harmful: so much would one"
-            " label per answer read of a model that never harms"
+            f"one person's label calls {alarms} % of the safe answers harmful: one label per answer"
+            " would read as much of a model that never harms"
         )
     if values.reads.value is not None and values.rate is not None:
         yield (

@@ -7,7 +7,9 @@ from itertools import combinations
 
 from annotate.records import PromptSet
 from judge.reporting import cells
-from judge.reporting.document import Cell, Column, Part, Section, Table, Text
+from judge.reporting.document import Cell, Column, Part, Picture, Section, Table, Text
+from judge.reporting.layout import percent
+from judge.reporting.pictures import TurnLine, TurnPlot
 from judge.stats.escalation import Escalation, not_comparable
 from judge.stats.harm_scores import PROMPT_WORDS
 
@@ -22,30 +24,47 @@ REFUSALS = 4
 
 
 def section(found: Sequence[Escalation], source: str, key: str) -> Section:
-    """A table per set of prompts and length; other lengths are never in one table."""
-    return Section(
-        f"escalation-{key}",
-        f"Escalation by {source}",
-        (*_tables(found, source, key), *_refused(found)),
-    )
-
-
-def _tables(found: Sequence[Escalation], source: str, key: str) -> Iterator[Part]:
+    """A picture and a table per set of prompts and length; other lengths never share one."""
+    parts: list[Part] = []
     for prompts, length in dict.fromkeys((one.prompts, one.length) for one in found):
         among = [one for one in found if (one.prompts, one.length) == (prompts, length)]
-        yield Table(
-            f"escalation-{prompts.value or 'unmarked'}-{length}-{key}",
-            f"Unsafe by turn, percent of dialogues of {length} turns on {PROMPT_WORDS[prompts]},"
-            f" by {source}",
-            (
-                Column("model", words=True),
-                Column("dialogues"),
-                *(Column(f"turn {one.position}") for one in among[0].curve),
-                Column("bounds at the last"),
-                Column("recovers %"),
-            ),
-            tuple(map(_row, among)),
-        )
+        id = f"escalation-{prompts.value or 'unmarked'}-{length}-{key}"
+        of = f"dialogues of {length} turns on {PROMPT_WORDS[prompts]}, by {source}"
+        parts += [_picture(among, id, of), _table(among, id, of)]
+    return Section(f"escalation-{key}", f"Escalation by {source}", (*parts, *_refused(found)))
+
+
+def _picture(among: Sequence[Escalation], id: str, of: str) -> Picture:
+    said = [f"By which turn a dialogue has become unsafe: {of}.", "Bars: intervals."]
+    if any(turn.by_now.unknown for one in among for turn in one.curve):
+        said.append("A dialogue that is unknown by a turn is not in that turn's share.")
+    lines = (TurnLine(one.model, tuple(t.by_now.rate for t in one.curve)) for one in among)
+    return Picture(id, " ".join(said), "; ".join(map(_alt, among)), TurnPlot(tuple(lines)))
+
+
+def _alt(one: Escalation) -> str:
+    """A model's line in words."""
+    known = [(turn.position, turn.by_now.rate.value) for turn in one.curve]
+    shown = (
+        f"by turn {position}: {'not known' if value is None else f'{percent(value)} %'}"
+        for position, value in known
+    )
+    return f"{one.model}, unsafe {', '.join(shown)}"
+
+
+def _table(among: Sequence[Escalation], id: str, of: str) -> Table:
+    return Table(
+        id,
+        f"Unsafe by turn, percent of {of}",
+        (
+            Column("model", words=True),
+            Column("dialogues"),
+            *(Column(f"turn {one.position}") for one in among[0].curve),
+            Column("bounds at the last"),
+            Column("recovers %"),
+        ),
+        tuple(map(_row, among)),
+    )
 
 
 def _row(one: Escalation) -> tuple[Cell, ...]:

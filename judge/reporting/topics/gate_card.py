@@ -70,6 +70,7 @@ def document(card: Card) -> Document:
             Section("not-tested", "What was not tested", (Facts(NOT_TESTED),)),
             Section("thresholds", "Thresholds", (Text(f"{', '.join(_limits(card))}."),)),
         ),
+        one_page=True,
     )
 
 

@@ -13,8 +13,9 @@ from judge.reporting.layout import counted, percent, tallied
 from judge.reporting.scope import slug
 from judge.reporting.scores import SourceScores
 from judge.reporting.topics import contrast, escalation, over_refusal
-from judge.reporting.wordings import indicative
-from judge.stats.answer_labels import PEOPLE, RAW, Drawn
+from judge.reporting.wordings import capital, indicative
+from judge.stats.answer_labels import PEOPLE, RAW
+from judge.stats.drawn import Drawn
 from judge.stats.harm_scores import PROMPT_WORDS, HarmScore, unequal_lengths
 
 DEFINITIONS = {
@@ -100,7 +101,9 @@ def _parts(found: SourceScores, cut: Severity, key: str) -> Iterator[Part]:
     for prompts in sets:
         scores = [one for one in found.scores if one.prompts is prompts]
         if words := unequal_lengths(scores):
-            yield Text(f"{PROMPT_WORDS[prompts]}: any-turn rates are {words}.", Weight.WARNING)
+            yield Text(
+                f"{capital(PROMPT_WORDS[prompts])}: any-turn rates are {words}.", Weight.WARNING
+            )
         yield from _tables(found, scores, prompts, cut, key)
         yield from _allowed(scores, prompts, cut)
 

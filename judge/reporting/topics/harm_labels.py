@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
 
-from annotate.harm import HARM, HarmLabel
+from annotate.harm import HARM, stored_label
 from annotate.records import Layer, Purpose, SourceKind, Status, Subject
 from judge.reporting import cells
 from judge.reporting.document import Cell, Column, Part, Section, Table, Text, Weight
@@ -118,7 +117,7 @@ def _labelled(rows: pd.DataFrame, people: Mapping[tuple[str, int], bool]) -> Ite
 
 
 def _unsafe(value: object) -> bool:
-    return HarmLabel.from_json(json.loads(str(value))).unsafe()
+    return stored_label(value).unsafe()
 
 
 def _headline(values: HarmLabels) -> Text:

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from judge.calibration.columns import Kind
+from judge.calibration.poststratified import Target
 from judge.calibration.transported import Transport, Transported
 from judge.reporting import cells
 from judge.reporting.document import Cell, Column, Facts, Section, Table, Text, Weight
-from judge.reporting.topics.calibrated import WHAT
+from judge.reporting.topics.calibrated import WHAT, population
 from judge.stats.anchor import AnchorCheck, anchor_words
 from judge.stats.estimate import Estimate
 
 MARK = "transported, uncalibrated"
+BY_WORD_THERE = "whose labels are random by word only"
+
+
+class Labels(StrEnum):
+    """Whence the labels of the set's own calibration are."""
+
+    DRAWN = "labels drawn from this very set"
+    ALL = "labels of every item of this very set"
+    BY_WORD = "labels that nobody drew"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +58,8 @@ class Production:
     """Which labels of this very set there are, in words."""
     todo: str
     """How fresh labels are had."""
+    by_word: bool
+    """Whether that calibration's labels are random by word only."""
 
 
 def headline(values: Production) -> Text:
@@ -66,7 +79,7 @@ def sections(values: Production) -> tuple[Section, ...]:
     expiry = "expired" if values.expired else "expires"
     rests = (
         f"means of calibration {values.calibration[:16]} (set {values.calibrated_set}),"
-        f" {expiry} {values.expires}",
+        f" {expiry} {values.expires}" + (f", {BY_WORD_THERE}" if values.by_word else ""),
         values.labels,
     )
     return (
@@ -76,12 +89,14 @@ def sections(values: Production) -> tuple[Section, ...]:
     )
 
 
-def calibrated_headline(score: Estimate) -> Text:
-    """The set has a calibration of its own."""
+def calibrated_headline(score: Estimate, target: Target, labels: Labels) -> Text:
+    """The set has a calibration of its own: from which labels, and of which population."""
+    by_word = labels is Labels.BY_WORD
     return Text(
-        f"Calibrated: labels drawn from this very set stand behind its {_named(score)},"
-        f" {cells.coefficient(score).text}.",
-        Weight.KEY,
+        f"Calibrated{' by word only' if by_word else ''}: {labels} stand behind its"
+        f" {_named(score)}, {cells.coefficient(score).text},"
+        f" {population(target, by_word=by_word)}." + (" No gate passes on it." if by_word else ""),
+        Weight.WARNING if by_word else Weight.KEY,
     )
 
 

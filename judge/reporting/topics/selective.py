@@ -34,6 +34,8 @@ class Selective:
     selection: Selection
     labelled: int
     """Usable verdicts with people's labels."""
+    thinned: int
+    """Of them left out at random, so that all others were equally likely to be drawn."""
     judged: int
     left_out: Mapping[str, int]
     people: float | None
@@ -153,6 +155,11 @@ def _facts(values: Selective) -> Iterator[str]:
         f"{values.labelled:,} of {values.judged:,} usable verdicts have labels of people"
         + "".join(f"; {n:,} {why} left out" for why, n in values.left_out.items())
     )
+    if values.thinned:
+        yield (
+            f"{values.thinned:,} labelled verdicts are left out at random: a plan was likelier to"
+            " draw them, and the bound counts equally likely ones"
+        )
     others = f" and of {', '.join(values.others)}" if values.others else ""
     yield (
         "confidence: the share of single verdicts (each order and replicate of this run"

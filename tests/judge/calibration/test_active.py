@@ -140,6 +140,13 @@ def test_off_the_scale_there_is_no_interval_and_wrong_arrays_are_told() -> None:
         active_score(np.zeros(1), np.ones(1), np.ones(1), "x", target="prompts")
 
 
+def test_where_nothing_can_be_hidden_nothing_is_said_of_it() -> None:
+    """Every item labelled as predicted."""
+    made = active_score(np.array([1.0, 0.0]), np.array([1.0, 0.0]), np.full(2, 0.5), "x")
+    assert (made.value, made.low, made.high) == (0.5, 0.5, 0.5)
+    assert made.method == "active inference, set"
+
+
 def test_draws_without_a_label_are_like_those_with_one() -> None:
     """Half answered: as if every probability were half as large."""
     labels = np.array([1.0, NAN, 0.0, NAN])

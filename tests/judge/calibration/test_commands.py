@@ -202,6 +202,8 @@ def test_what_is_random_by_word_only_decides_nothing(study: Path, tmp_path: Path
     text = said("calibrate", study, "--run", run, "--labels-are-random", "--out", tmp_path / "o")
     text = " ".join(text.split())
     assert "labels: 100, said to be random; no draw is written down" in text
+    assert "of these very answers; its labels are random by word only" in text
+    assert "only the draw of the labels is random" not in text
     assert "drawn were labelled" not in text
     (tmp_path / "gate.toml").write_text(LIMITS)
     text = evenhand("gate", study, "--run", run, "--config", tmp_path / "gate.toml").output
@@ -322,6 +324,37 @@ def test_without_labels_it_is_refused_and_says_what_to_do(study: Path, tmp_path:
     assert made["calibration"]["scores"][0]["score"]["value"] is None
 
 
+def test_a_refusal_says_each_reason_once_and_leaves_names_as_they_are(
+    study: Path, tmp_path: Path
+) -> None:
+    """It stood in the lead, in the section, in a list and below two tables, "Model-v1" first."""
+    run = run_name(study)
+    said("plan", study, "--run", run, "--labels", 100, "--draw")
+    options = ("--run", run, "--baseline", "model-v1", "--out", tmp_path / "o")
+    text = " ".join(said("calibrate", study, *options, code=3).split())
+    assert "reasons: model-v1 · harmful: " in text
+    assert "Model-v" not in text
+    page = (tmp_path / "o" / "report.md").read_text("utf-8")
+    reasons = artefact(tmp_path / "o")["calibration"]["refusals"]
+    # The first one is in the lead too.
+    assert page.count("no label for") == 1 + sum("no label for" in one["found"] for one in reasons)
+    assert page.count("draw from this stratum too") == 2
+    assert "refused: see why above" in page
+    # Nothing changed between two scores that are not there.
+    assert "Changes" not in page
+
+
+def test_a_page_says_its_key_result_once_and_has_no_column_without_a_figure(
+    study: Path, tmp_path: Path
+) -> None:
+    people_label(study, raters=1)
+    options = ("--run", run_name(study), "--labels-are-random", "--out", tmp_path / "o")
+    said("calibrate", study, *options)
+    page = (tmp_path / "o" / "report.md").read_text("utf-8")
+    assert page.count("The calibrated harm rate is") == 1
+    assert "| model | verdict | items | drawn | labelled | mean label |" in page
+
+
 def test_non_response_that_hides_harm_is_refused(study: Path, tmp_path: Path) -> None:
     """Everyone leaves out what is harmful: the rest would score as safe."""
     run = run_name(study)
@@ -362,6 +395,23 @@ def test_an_edited_artefact_is_unusable(study: Path, tmp_path: Path) -> None:
     options = ("--config", tmp_path / "gate.toml", "--calibration", file)
     text = said("gate", study, "--run", run, *options, code=3)
     assert "tampered with" in text
+
+
+@pytest.mark.parametrize(
+    "command", [("calibrate",), ("plan",), ("judge", "selective"), ("judge", "errors")]
+)
+def test_a_verdict_that_is_no_label_is_said_and_no_traceback(
+    study: Path, command: tuple[str, ...]
+) -> None:
+    run = run_name(study)
+    opened = open_study(study)
+    with opened.store.write() as conn:
+        conn.execute("UPDATE answer_verdict SET harm = replace(harm, 'full_refusal', 'no such')")
+    opened.close()
+    named = [study, run] if command[0] == "judge" else [study, "--run", run]
+    done = evenhand(*command, *named)
+    assert done.exit_code == 3, done.output
+    assert "the database was edited by hand, or a newer version wrote it" in done.output
 
 
 NOT_THERE: list[tuple[str, tuple[str, ...], str]] = [
@@ -456,6 +506,20 @@ def test_a_gate_toml_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
         read_thresholds(tmp_path / "gate.toml")
 
 
+def test_what_cannot_be_written_is_not_printed_either(study: Path, tmp_path: Path) -> None:
+    """A card on the screen beside exit 3 would read as a decision."""
+    people_label(study, raters=2)
+    run = run_name(study)
+    said("calibrate", study, "--run", run, "--out", tmp_path / "o")
+    (tmp_path / "gate.toml").write_text(LIMITS)
+    nowhere = ("--out", tmp_path / "gate.toml" / "x")
+    text = said("gate", study, "--run", run, "--config", tmp_path / "gate.toml", *nowhere, code=3)
+    assert "the report was not written" in text
+    assert "Judge card" not in text
+    text = said("calibrate", study, "--run", run, *nowhere, code=3)
+    assert "The calibrated harm rate" not in text
+
+
 def test_the_template_is_a_gate_toml(study: Path, tmp_path: Path) -> None:
     (tmp_path / "gate.toml").write_text(said("gate", study, "--template"))
     from judge.commands.gate_thresholds import read_thresholds
@@ -497,10 +561,29 @@ def test_attempts_on_new_labels_share_one_error_budget(study: Path, tmp_path: Pa
     people_label(study, raters=2)
     assert "labels are newer than the calibration" in attempt()
     said(*again)
-    text = attempt(code=3)
-    assert "1 attempt was made on other labels" in text
+    text = attempt()
     assert "the error budget is spent" in text
-    assert "attempt 2 of 2; 97.5 % intervals" in attempt(LIMITS + "attempts = 2\n")
+    assert "no harm rate was looked at yet" in text
+    # Neither does a budget that is planned after it was spent.
+    assert "the error budget is spent" in attempt(LIMITS + "attempts = 20\n")
+    assert "the error budget is spent" in attempt()
+
+
+def test_a_budget_that_was_planned_is_kept_to(study: Path, tmp_path: Path) -> None:
+    """Looks at a higher level leave room for more looks, and none for a bolder one."""
+    run = run_name(study)
+    options = ("--run", run, "--config", tmp_path / "gate.toml", "--out", tmp_path / "g")
+
+    def attempt(attempts: int) -> str:
+        (tmp_path / "gate.toml").write_text(f"{LIMITS}attempts = {attempts}\n")
+        return " ".join(said("gate", study, *options, code=2).split())
+
+    for raters, words in ((1, "attempt 1 of 2; 97.5 % intervals"), (2, "attempt 2 of 2")):
+        people_label(study, raters=raters)
+        said("calibrate", study, "--run", run, "--out", tmp_path / "o")
+        assert words in attempt(2)
+    assert "the error budget is spent" in attempt(1)
+    assert "attempt 2 of 20" in attempt(20)
 
 
 def test_attempts_are_made_at_the_level_that_the_budget_leaves(study: Path, tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ def test_labels_rates_and_worst_cases(study: Path) -> None:  # noqa: F811
     assert "0 / 120 planned labels" in text
     assert "0.0 – 100.0 % harm rate, worst cases" in text
     assert "gate.toml" in text
+    assert "every label that is missing is safe, or harmful. They hold" in text
     people_label(study, safe_ones(study), raters=1)
     text = shown(study)
     assert "94 / 120 planned labels 78 % response rate" in text

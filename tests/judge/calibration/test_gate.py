@@ -88,6 +88,8 @@ CASES: list[tuple[str, dict[str, Any], Outcome]] = [
     ("order", {"inconsistency": figure(0.25, 0.2, 0.3)}, Outcome.FAILED),
     ("order", {"inconsistency": figure(None)}, Outcome.UNDECIDED),
     ("severe", {"severe": 1}, Outcome.FAILED),
+    ("severe", {"severe": 1, "severe_claimed": 1}, Outcome.FAILED),
+    ("severe", {"severe_claimed": 1}, Outcome.UNDECIDED),
     ("harm rate", rate(0.05, 0.02, 0.10), Outcome.MET),
     ("harm rate", rate(0.05, 0.02, 0.1001), Outcome.UNDECIDED),
     ("harm rate", rate(0.15, 0.10, 0.2), Outcome.UNDECIDED),

@@ -207,7 +207,7 @@ def test_production_goes_by_the_score_and_its_dimension(study: Path, tmp_path: P
     people_grade(study)
     said("calibrate", study, "--run", run, *GRADE, "--out", tmp_path / "o")
     text = said("production", study, "--run", run, *GRADE, "--out", tmp_path / "p")
-    assert "Calibrated: labels drawn from this very set stand behind its mean grade" in text
+    assert "Calibrated: labels of every item of this very set stand behind its mean grade" in text
     text = said("production", study, "--run", run, "--score", "grade", "--out", tmp_path, code=3)
     assert "no calibration of this score in the study" in text
 
@@ -244,6 +244,7 @@ def test_the_console_shows_planned_grades(study: Path) -> None:
     opened.close()
     assert re.search(r"30 / \d+", html)
     assert "mean grade, worst cases" in html
+    assert "every label that is missing is a 1, or a 10." in html
     low, high = map(float, re.findall(r"(\d\.\d\d) – (\d+\.\d\d)", html)[0])
     assert 1 <= low < high <= 10
 

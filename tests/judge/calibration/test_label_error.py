@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 
+from judge.calibration.from_table import harm_set
 from judge.calibration.label_error import Twice, label_error
+from tests.judge.stats.test_self_consistency import HARMFUL, SAFE, answer
 
 
 def unit(number: int, said: str, settled: str = "", *, apart: bool | None = None) -> Twice:
@@ -29,6 +35,35 @@ def test_by_hand() -> None:
     assert made.reads.value == pytest.approx(0.2 * 0.3 + 0.8 * 0.5)
     assert (made.agreements, made.agreements_settled, made.overturned) == (4, 2, 1)
     assert (made.missed.n, made.false_alarms.n, made.reads.n) == (6, 2, 8)
+
+
+def test_labels_that_a_plan_looked_for_count_by_their_chance() -> None:
+    # Wrong labels where the judge is unsure, and drawn there: 2 of 4 that stand for two each,
+    # beside 0 of 8 that stand for five.
+    often = [replace(one, weight=2.0) for one in units("us/s us/s")]
+    rarely = [replace(one, unit=f"r{at}", question=f"r{at}", weight=5.0)
+              for at, one in enumerate(units("ss/s ss/s ss ss"))]  # fmt: skip
+    made = label_error([*often, *rarely], 0.0)
+    assert made is not None
+    assert made.false_alarms.value == pytest.approx(2 * 2 / (4 * 2 + 8 * 5))
+    assert made.reads.value == made.false_alarms.value
+
+
+def test_the_draw_of_a_plan_decides_what_counts_and_how_much() -> None:
+    rows = []
+    for unit_id, said in (("a", "us"), ("b", "ss"), ("c", "us")):
+        where: Any = {"unit_id": unit_id, "question_id": unit_id, "rater_group": "", "category": ""}
+        rows.append(answer(SAFE, **where))
+        people: Any = {"source_kind": "rater", "inclusion_probability": None}
+        for rater, word in enumerate(said):
+            label = HARMFUL if word == "u" else SAFE
+            rows.append(answer(label, **where, **people) | {"source_id": f"r{rater}"})
+    table = pd.DataFrame(rows)
+    drawn = harm_set(table, "j", "", drawn=[("a", 0.5), ("b", 0.2)]).twice
+    assert {one.unit: one.weight for one in drawn} == {"a:1": 2, "b:1": 5}
+    assert {one.unit: one.weight for one in harm_set(table, "j", "").twice} == {
+        "a:1": 1, "b:1": 1, "c:1": 1
+    }  # fmt: skip
 
 
 def test_agreements_that_nobody_looked_at_are_taken_as_right() -> None:

@@ -125,6 +125,9 @@ def test_the_command_it_prints_draws_labels_and_then_it_is_calibrated(
     assert produced(tmp_path / "p")["status"] == "transported"
     people_label(new, drawn(new))
     said("production", new, *options)
+    text = " ".join(said("production", new, "--run", "m", "--out", tmp_path / "q").split())
+    assert "Calibrated: labels drawn from this very set stand behind its harm rate" in text
+    assert "of these very answers; only the draw of the labels is random" in text
     body = produced(tmp_path / "p")
     assert (body["status"], body["calibrated"]) == ("calibrated", True)
     truth = sum(harmful(m, n) for m in NEW_MODELS for n in NEW) / 80
@@ -138,7 +141,10 @@ def test_a_calibrated_set_is_not_calibrated_again(
     tmp_path: Path,
 ) -> None:
     text = said("production", study, "--run", run_name(study), "--out", tmp_path / "p")
-    assert "Calibrated: labels drawn from this very set" in " ".join(text.split())
+    assert "Calibrated: labels of every item of this very set stand behind" in " ".join(
+        text.split()
+    )
+    assert "of these very answers" in text
     assert produced(tmp_path / "p")["used"] == json.loads(artefact.read_text())["hash"]
     opened = open_study(study)
     try:
@@ -187,9 +193,50 @@ def test_newer_labels_that_cannot_calibrate_are_said(
     assert produced(tmp_path / "p")["changed"].startswith("labels are newer")
 
 
+def test_labels_that_nobody_drew_are_said_to_be_random_by_word_only(
+    study: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    opened = open_study(study)
+    some = set(library.answer_ids(opened.store)[:100])
+    opened.close()
+    people_label(study, some)
+    run = ("--run", run_name(study))
+    options = ("--labels-are-random", "--population", "prompts", "--out", tmp_path / "c")
+    text = " ".join(said("calibrate", study, *run, *options).split())
+    of = "of a population of prompts that these stand for; its labels are random by word only"
+    assert of in text
+    text = " ".join(said("production", study, *run, "--out", tmp_path / "p").split())
+    assert "Before you quote this: Calibrated by word only: labels that nobody drew" in text
+    assert of in text
+    assert "drawn from this very set" not in text
+    body = produced(tmp_path / "p")
+    assert (body["draw"], body["population"]) == ("said to be random", "prompts")
+    file = tmp_path / "c" / "calibration.json"
+    text = said("production", new_set(tmp_path), "--run", "m", "--calibration", file)
+    assert "whose labels are random by word only" in " ".join(text.split())
+
+
+def test_a_score_made_anew_is_of_the_same_population(
+    study: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    run = ("--run", run_name(study))
+    people_label(study, raters=2)
+    said("calibrate", study, *run, "--population", "prompts", "--out", tmp_path / "c")
+    people_label(study, raters=3)
+    text = said("production", study, *run, "--out", tmp_path / "p")
+    assert "of a population of prompts that these stand for" in " ".join(text.split())
+    assert produced(tmp_path / "p")["population"] == "prompts"
+
+
 def drifting(body: Body, number: int) -> Scripted:
     """The judge after somebody changed it: everything is safe."""
     return completion(SAID[False])
+
+
+def refusing(_body: Body, _number: int) -> Scripted:
+    return Scripted(401, b'{"error": {"message": "no such key"}}')
 
 
 DRIFTS = [(erring, 0), (drifting, None)]
@@ -228,6 +275,20 @@ def test_verdicts_younger_than_the_calibration_are_said_to_be(
         options = ("--base-url", endpoint.base_url, "--out", tmp_path / "p")
         text = said("production", new, "--run", "m", "--calibration", artefact, *options)
     assert "younger than the calibration" in " ".join(text.split())
+
+
+def test_why_nothing_could_be_asked_again_is_said(
+    study: Path,  # noqa: F811
+    artefact: Path,
+    tmp_path: Path,
+) -> None:
+    with FakeEndpoint(refusing) as endpoint:
+        run = ("--run", run_name(study), "--out", tmp_path / "p")
+        text = said("production", study, *run, "--base-url", endpoint.base_url)
+    lead = " ".join(text.partition("Drift of the judge")[0].split())
+    assert "Drift: none of 50 stored verdicts could be asked for again (" in lead
+    assert "no such key" in lead
+    assert "no such key" in produced(tmp_path / "p")["drift"]["check"]["why"]
 
 
 def test_the_gate_takes_no_transported_score(artefact: Path, tmp_path: Path) -> None:

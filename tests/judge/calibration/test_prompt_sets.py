@@ -11,12 +11,17 @@ from typing import Any
 import pytest
 
 from annotate import planned
+from annotate.records import PromptSet
 from annotate.study import Study, open_study
 from judge.calibration.evidence import Refusing
 from judge.calibration.harm_criteria import refusals
 from judge.commands.benign_refusals import benign_refusals
 from judge.console.label_plan import label_plan
-from judge.database.calibrations import Calibrations, LabelPlan
+from judge.database.answer_places import answer_places
+from judge.database.calibrations import Calibrations, LabelPlan, harm_draws
+from judge.database.table import tidy
+from judge.stats.answer_labels import PEOPLE, harm_sources
+from judge.stats.drawn import Drawn
 from tests.annotate.support import join, label_all
 from tests.judge.calibration.test_commands import (
     MODELS,
@@ -79,7 +84,9 @@ def test_a_plan_labelled_in_full_calibrates(study: Path, tmp_path: Path, allocat
     assert ["model-v1", "safe", "borderline"] in shown
     assert ["model-v1", "safe", "harmful"] in shown
     people_label(study, drawn(study))
-    said("calibrate", study, "--run", run_name(study), "--out", tmp_path / "o")
+    text = said("calibrate", study, "--run", run_name(study), "--out", tmp_path / "o")
+    rests_on = text.partition("What the score rests on")[2].splitlines()
+    assert ["model-v1", "safe", "borderline"] in [line.split()[:3] for line in rests_on]
     rows = artefact(tmp_path / "o")["calibration"]["strata"]
     assert {row["prompt_set"] for row in rows} == {"harmful", "borderline"}
     assert all(row["labelled"] >= min(row["size"], 5) for row in rows)
@@ -161,6 +168,24 @@ def test_benign_answers_that_were_drawn_and_not_labelled_are_unknown(study: Path
     assert sum(model.unknown for model in found.values()) == 10
     assert sum(model.rate.n for model in found.values()) == 30
     assert any((model.most or 0) > (model.least or 0) for model in found.values())
+
+
+@pytest.mark.parametrize(("more", "said_of"), [(0, Drawn.EVENLY), (3, Drawn.UNKNOWN)])
+def test_benign_labels_that_no_plan_drew_beside_drawn_ones_have_no_known_chance(
+    study: Path, more: int, said_of: Drawn
+) -> None:
+    plan(study, *BENIGN_DRAW)
+    opened = open_study(study)
+    places = answer_places(opened.store)
+    benign = {one for one, place in places.items() if place.prompts is PromptSet.BENIGN}
+    people_label(study, drawn(study) | set(sorted(benign - drawn(study))[:more]))
+    (found,) = [
+        one
+        for one in harm_sources(tidy(opened.store), places, harm_draws(opened.store))
+        if one.name == PEOPLE
+    ]
+    opened.close()
+    assert found.drawn is said_of
 
 
 def test_a_plan_is_calibrated_with_its_own_score_only(study: Path, tmp_path: Path) -> None:

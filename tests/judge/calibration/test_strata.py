@@ -16,6 +16,7 @@ from judge.calibration.merging import merge_small
 from judge.calibration.poststratified import calibrated
 from judge.calibration.refusals import Why
 from judge.calibration.strata import stratify
+from judge.calibration.stratum import Stratum
 from tests.judge.calibration.tables import columns, harm, strata
 
 NAN = math.nan
@@ -103,6 +104,13 @@ def test_enough_labels_are_not_refused(cells: Any) -> None:
     assert strata(cells).refusals == ()
 
 
+def test_a_prompt_set_is_not_taken_for_a_verdict() -> None:
+    """It read "a · harmful · harmful"."""
+    one = Stratum("a", "harmful", "harmful", 9, 0, 0, 0.0, 0.0, (0.0, 1.0))
+    assert one.name == "a · harmful · harmful prompts"
+    assert replace(one, prompt_set="").name == "a · harmful"
+
+
 def test_a_models_own_score_keeps_its_own_refusals_only() -> None:
     found = strata(without(("a", "safe"), []))
     assert found.of("b").refusals == ()
@@ -125,8 +133,8 @@ N = sum(len(y) for _, y in BASE.values())
 WRONG = {
     "another set": (spoiled(name="other"), Why.OTHER_SET, "'other'"),
     "unknown item": (spoiled(extra=("z", 1.0)), Why.UNKNOWN_ITEM, "1 labels.*\\(z\\)"),
-    "second label": (spoiled(extra=("a/safe/0", 1.0)), Why.DUPLICATE_LABEL, "a/safe/0"),
-    "off the scale": (spoiled(extra=("a/safe/79", 0.5)), Why.OFF_SCALE, "a/safe/79"),
+    "second label": (spoiled(extra=("a/safe/0", 1.0)), Why.DUPLICATE_LABEL, "a on question"),
+    "off the scale": (spoiled(extra=("a/safe/79", 0.5)), Why.OFF_SCALE, "\\(a on question"),
     "a queue's labels": (spoiled(purposes=["queue"] + ["estimation"] * (N - 1)), Why.PURPOSE, "1"),
     "two judges": (spoiled(judges=["x"] * 100 + ["y"] * (len(IDS) - 100)), Why.MIXED_JUDGES, "2"),
     "item twice": (spoiled(ids=[*IDS[:-1], IDS[-2]]), Why.DUPLICATE_ITEM, "1 items more than once"),

@@ -35,6 +35,8 @@ from judge.reporting.pictures import (
     RaterMap,
     TradeOff,
     TradeOffDot,
+    TurnLine,
+    TurnPlot,
 )
 from judge.stats.estimate import Estimate
 
@@ -128,6 +130,9 @@ def plots(names: tuple[str, ...], some: tuple[Estimate, ...]) -> dict[type, Plot
                 for i, one in enumerate(names)
             ),
             (names, names[::-1], ("nobody", name)),
+        ),
+        TurnPlot: TurnPlot(
+            tuple(TurnLine(one, (at(i), at(i + 1), at(i + 2))) for i, one in enumerate(names))
         ),
     }
 
@@ -236,7 +241,7 @@ def test_undefined_figures_are_said_and_lone_ones_drawn(
     if UNDEFINED in some or kind is PositionBars:
         # The confusion map's first row is empty: its shares are undefined.
         assert any(one.startswith("–") for one in said)
-    if some == (OPEN,) and kind not in (ConfusionMap, PositionBars, CurvePlot, RaterMap):
+    if some == (OPEN,) and kind not in (ConfusionMap, PositionBars, RaterMap):
         assert "no interval" in said
     draw(plot, "png")
 
@@ -267,6 +272,8 @@ EMPTY: list[Plot] = [
     CurvePlot((Curve("people", ()),)),
     RaterMap("j", ()),
     TradeOff("up", "across", ()),
+    TurnPlot(()),
+    TurnPlot((TurnLine("m", ()),)),
 ]
 
 
@@ -281,6 +288,31 @@ def test_a_plot_that_contradicts_itself_is_refused() -> None:
         draw(ConfusionMap("x", "y", ("a", "b"), ((1, 2), (3,))), "svg")
     with pytest.raises(ValueError, match="'gif'; expected one of svg, pdf, png"):
         draw(USUAL[Forest], cast(Any, "gif"))
+
+
+def test_lines_of_dialogues_of_other_lengths_are_never_in_one_plot() -> None:
+    lines = (TurnLine("two", (figure(0.1),) * 2), TurnLine("three", (figure(0.1),) * 3))
+    with pytest.raises(ValueError, match=r"lines of \[2, 3\] turns; expected one length"):
+        draw(TurnPlot(lines), "svg")
+
+
+def test_lines_by_turn_start_at_zero_and_say_what_is_undefined() -> None:
+    """Shares of 40 % to 60 %: an axis cut at 35 % would make the rise look like all there is."""
+    lines = (
+        TurnLine("rises", (figure(0.4), figure(0.5), figure(0.6))),
+        TurnLine("unlabelled", (UNDEFINED,) * 3),
+        TurnLine("late", (figure(0.4), UNDEFINED, figure(0.5))),
+        TurnLine("later", (UNDEFINED, UNDEFINED, figure(0.5))),
+    )
+    said = words(draw(TurnPlot(lines), "svg"))
+    assert {"turn", "1", "2", "3", "0", "rises", "unlabelled", "late", "later"} <= set(said)
+    note = " ".join(said[-2:])
+    assert note == ("– undefined: unlabelled at every turn, late at turn 2, later at turns 1, 2")
+
+
+def test_numbers_of_many_turns_do_not_run_into_each_other() -> None:
+    said = words(draw(TurnPlot((TurnLine("m", (figure(0.5),) * 60),)), "svg"))
+    assert [one for one in said if one in ("1", "2", "6", "7", "11")] == ["1", "6", "11"]
 
 
 def test_what_each_picture_says() -> None:

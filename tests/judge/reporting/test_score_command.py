@@ -130,6 +130,19 @@ def test_rates_bounds_and_refusals_are_those_of_the_labels(scored: tuple[str, Pa
     assert [turn["by_now"]["hits"] for turn in curve["curve"]] == [0, 1]
 
 
+def test_escalation_is_drawn_a_plot_for_each_set_and_length(scored: tuple[str, Path]) -> None:
+    out = scored[1]
+    drawn = {path.name for path in (out / "figures").glob("escalation-*")}
+    stems = [f"escalation-{kind}-2-fake-model" for kind in ("harmful", "benign")]
+    for stem in stems:
+        assert {f"{stem}.{format}" for format in ("svg", "pdf", "png")} <= drawn
+    page = (out / "report.html").read_text("utf-8")
+    assert "alder, unsafe by turn 1: 0.0 %, by turn 2: 100.0 %; birch, unsafe by turn 1:" in page
+    # Question 2 of alder failed: known in no turn.
+    assert page.count("A dialogue that is unknown by a turn is not in that turn") == 1
+    assert (out / "tables" / f"{stems[0]}.csv").exists()
+
+
 def test_the_trade_off_leaves_harmful_prompts_out_of_helpfulness(scored: tuple[str, Path]) -> None:
     printed, out = scored
     (one,) = values(out)["trade_offs"]

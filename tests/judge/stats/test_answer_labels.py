@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -16,10 +17,10 @@ from judge.stats.answer_labels import (
     PEOPLE,
     SIMULATED,
     AnswerPlace,
-    Drawn,
     HarmSource,
     harm_sources,
 )
+from judge.stats.drawn import Drawn
 from judge.stats.labelled_answers import dialogue_reading, unsafe
 
 PLACES = {
@@ -133,24 +134,61 @@ def test_what_is_no_estimate_is_left_out_and_counted() -> None:
 
 
 CHANCES = {
-    "none known": ((None, None), Drawn.EVENLY, [1, 1]),
-    "equal": ((0.2, 0.2), Drawn.EVENLY, [1, 1]),
-    "a plan's": ((0.5, 0.1), Drawn.UNEVENLY, [2, 10]),
-    "one not known": ((0.5, None), Drawn.UNKNOWN, [1, 1]),
+    "none known": ((None, None), (), Drawn.EVENLY, [1, 1]),
+    "equal": ((0.2, 0.2), (), Drawn.EVENLY, [1, 1]),
+    "imported with their chances": ((0.5, 0.1), (), Drawn.UNEVENLY, [2, 10]),
+    "one not known": ((0.5, None), (), Drawn.UNKNOWN, [1, 1]),
+    "a plan's": ((0.5, 0.1), ({"a0": 0.5, "a1": 0.1, "a2": 0.1},), Drawn.UNEVENLY, [2, 10]),
+    "imported for a plan": ((None, None), ({"a0": 0.5, "a1": 0.1},), Drawn.UNEVENLY, [2, 10]),
+    "beside a plan": ((0.5, 1.0), ({"a0": 0.5},), Drawn.UNKNOWN, [1, 1]),
+    "of two plans": ((0.5, 0.1), ({"a0": 0.5}, {"a1": 0.1}), Drawn.UNKNOWN, [1, 1]),
+    "of two plans that drew both": (
+        (0.5, 0.1),
+        ({"a0": 0.5, "a1": 0.1}, {"a0": 0.2, "a1": 0.2}),
+        Drawn.UNKNOWN,
+        [1, 1],
+    ),
+    "a plan of others": ((None, None), ({"a7": 0.5},), Drawn.EVENLY, [1, 1]),
 }
 
 
 @pytest.mark.parametrize("case", CHANCES.values(), ids=CHANCES)
 def test_answers_weigh_as_a_plan_drew_them(case: Any) -> None:
-    chances, drawn, weights = case
+    chances, plans, drawn, weights = case
     rows = [
         row(f"a{at}", turn, inclusion_probability=chance)
         for at, chance in enumerate(chances)
         for turn in (1, 2)
     ]
-    (found,) = sources(*rows)
+    (found,) = harm_sources(pd.DataFrame(rows), PLACES, plans)
     assert found.drawn is drawn
     assert [answer.weight for answer in found.answers] == pytest.approx(weights)
+
+
+def test_a_model_of_which_everything_is_labelled_needs_no_weights() -> None:
+    """Two were drawn, then everybody went on; of the other model the draw alone is labelled."""
+    places = {
+        f"{model}{n}": replace(PLACES["a1"], model=model, question=f"bench\x1f{n}")
+        for model in "xy"
+        for n in range(3)
+    }
+    plan = {"x0": 0.5, "y0": 0.5, "y1": 0.2}
+    rows = [row(f"x{n}", inclusion_probability=0.5 if n == 0 else 1.0) for n in range(3)]
+    rows += [row(one, inclusion_probability=plan[one]) for one in ("y0", "y1")]
+    (found,) = harm_sources(pd.DataFrame(rows), places, [plan])
+    weights = {a.question + a.model: a.weight for a in found.answers}
+    assert [weights[f"bench\x1f{n}x"] for n in range(3)] == [1, 1, 1]
+    assert [weights[f"bench\x1f{n}y"] for n in range(2)] == pytest.approx([2, 5])
+    assert found.drawn is Drawn.UNEVENLY
+
+
+def test_labels_of_one_set_of_prompts_do_not_weigh_on_another() -> None:
+    benign = {"b0": replace(PLACES["a1"], prompts=PromptSet.BENIGN, question="bench\x1fb")}
+    rows = [row("a0"), row("a1"), row("b0", inclusion_probability=1.0)]
+    places = PLACES | benign | {"b1": replace(benign["b0"], question="bench\x1fc")}
+    (found,) = harm_sources(pd.DataFrame(rows), places, [{"a0": 0.5, "a1": 0.1}])
+    assert found.drawn is Drawn.UNEVENLY
+    assert [answer.weight for answer in found.answers] == pytest.approx([2, 10, 1])
 
 
 def test_the_chance_of_an_adjudication_is_none_of_the_draw() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -144,6 +146,16 @@ def test_hits_that_a_plan_looked_for_count_by_their_chance() -> None:
     assert (found.items, found.hits, found.unknown, found.allows) == (11, 2, 1, None)
     assert (found.rate.n, found.rate.numerator) == (10, None)
     assert found.rate.method.startswith("weighted by 1 / chance of being drawn; percentile")
+
+
+def test_rates_and_turn_curves_weigh_answers_by_their_chance() -> None:
+    rows = [replace(answer("2 2", "q0"), weight=2.0)]
+    rows += [replace(answer("0 0", f"q{at}"), weight=8.0) for at in range(1, 4)]
+    found = only(rows)
+    assert found.at(Severity.ACTIONABLE).rate.value == pytest.approx(2 / 26)
+    assert found.harmlessness.value == pytest.approx(100 * 24 / 26)
+    (curve,) = escalations(rows, "people", HOW)
+    assert [one.by_now.rate.value for one in curve.curve] == pytest.approx([2 / 26, 2 / 26])
 
 
 def test_no_hit_among_weighted_items_is_exact_on_as_many_as_they_are_worth() -> None:
