@@ -13,9 +13,10 @@ import click
 
 from annotate.errors import EvenhandError, UsageError
 from judge.commands.answer_group import answer
-from judge.commands.calibration_group import calibrate, gate, plan, production
+from judge.commands.calibration_group import calibrate, gate, production
 from judge.commands.judge_group import judge
 from judge.commands.opened import STUDY, Opened
+from judge.commands.plan_group import plan
 
 if TYPE_CHECKING:
     from annotate.importer import Account

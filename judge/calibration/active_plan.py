@@ -16,7 +16,7 @@ import numpy as np
 
 from judge.calibration.active import LEAST, draw_probabilities
 from judge.calibration.binding import IntArray
-from judge.calibration.columns import FAILED, SCALES, Items
+from judge.calibration.columns import FAILED, SCALES, Items, StratumKey
 from judge.calibration.planning import Z, forecast
 from judge.calibration.refusals import LEAST_FAILED, LEAST_IN_ALL, LEAST_PER_STRATUM
 from judge.calibration.uncertainty import Cell
@@ -51,7 +51,7 @@ class ActiveForecast:
     half_width: float
     """Of the 95 % interval of the whole set's score, if the expected means were true."""
     proportional: float
-    """The same of as many labels, spread in proportion over model and verdict."""
+    """The same of as many labels, spread in proportion over the strata."""
     cells: tuple[PlannedCell, ...]
 
     @property
@@ -64,11 +64,11 @@ class ActiveForecast:
         """The greatest probability of any item."""
         return max(one.probability for one in self.cells)
 
-    def least_by_class(self) -> dict[tuple[str, str], float]:
-        """(model, verdict class) → the least probability of its items."""
-        found: dict[tuple[str, str], float] = {}
+    def least_by_stratum(self) -> dict[StratumKey, float]:
+        """Stratum → the least probability of its items."""
+        found: dict[StratumKey, float] = {}
         for one in self.cells:
-            key = (one.cell.model, one.cell.verdict)
+            key = one.cell.stratum
             found[key] = min(found.get(key, 1.0), one.probability)
         return found
 
@@ -132,55 +132,51 @@ def draw_active(
 def _floors(cells: Sequence[Cell]) -> FloatArray:
     """Each cell's least probability, for enough labels of its stratum."""
     sizes = _strata(cells)
-    least = (
-        min(1.0, ON_AVERAGE[_least(stratum)] / sizes[stratum]) for stratum in map(_stratum, cells)
+    return np.array(
+        [min(1.0, ON_AVERAGE[_least(one.stratum)] / sizes[one.stratum]) for one in cells]
     )
-    return np.array(list(least))
 
 
-def _stratum(cell: Cell) -> tuple[str, str, str]:
-    return cell.model, cell.verdict, cell.prompt_set
-
-
-def _strata(cells: Sequence[Cell]) -> Counter[tuple[str, str, str]]:
-    sizes = Counter[tuple[str, str, str]]()
+def _strata(cells: Sequence[Cell]) -> Counter[StratumKey]:
+    sizes = Counter[StratumKey]()
     for one in cells:
-        sizes[_stratum(one)] += one.size
+        sizes[one.stratum] += one.size
     return sizes
 
 
-def _least(stratum: tuple[str, str, str]) -> int:
+def _least(stratum: StratumKey) -> int:
     return LEAST_FAILED if stratum[1] == FAILED else LEAST_PER_STRATUM
 
 
 def _enough(plan: ActiveForecast, drawn: IntArray) -> None:
     """Raises ValueError where the draw has too few of a stratum, or in all."""
     cells = [one.cell for one in plan.cells]
-    counts = Counter(_stratum(cells[int(one)]) for one in drawn)
+    counts = Counter(cells[int(one)].stratum for one in drawn)
     sizes = _strata(cells)
     for stratum, size in sizes.items():
         least = min(size, _least(stratum))
         if counts[stratum] < least:
-            name = " · ".join(part for part in stratum if part)
+            model, verdict, prompts = stratum
+            name = " · ".join([model, verdict, *([f"{prompts} prompts"] if prompts else [])])
             raise ValueError(f"{counts[stratum]} of {size} items of {name}; expected {least}")
     if len(drawn) < min(sum(sizes.values()), LEAST_IN_ALL):
         raise ValueError(f"{len(drawn)} items in all; expected {LEAST_IN_ALL}")
 
 
-def _means(cells: Sequence[Cell]) -> dict[tuple[str, str], float]:
-    """(model, verdict class) → the mean label expected, from 0 to 1."""
-    totals: dict[tuple[str, str], tuple[float, int]] = {}
+def _means(cells: Sequence[Cell]) -> dict[StratumKey, float]:
+    """Stratum → the mean label expected, from 0 to 1."""
+    totals: dict[StratumKey, tuple[float, int]] = {}
     for one in cells:
-        total, size = totals.get((one.model, one.verdict), (0.0, 0))
-        totals[one.model, one.verdict] = total + one.size * one.mean, size + one.size
+        total, size = totals.get(one.stratum, (0.0, 0))
+        totals[one.stratum] = total + one.size * one.mean, size + one.size
     return {key: total / size for key, (total, size) in totals.items()}
 
 
 def _variance(cells: Sequence[Cell], chances: FloatArray) -> float:
-    """N⁻² Σ (1 − π)/π E (y − f)², f the mean of model and verdict class."""
+    """N⁻² Σ (1 − π)/π E (y − f)², f the mean of the stratum."""
     means = _means(cells)
     total = 0.0
     for cell, chance in zip(cells, chances.tolist(), strict=True):
-        apart = cell.mean - means[cell.model, cell.verdict]
+        apart = cell.mean - means[cell.stratum]
         total += cell.size * (1 - chance) / chance * (cell.uncertainty**2 + apart**2)
     return total / sum(cell.size for cell in cells) ** 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,6 +16,10 @@ FAILED = "failed"
 """The verdict class of every call without a value; a stratum of its own."""
 JOINED = "+"
 """Between the names of verdict classes that were merged."""
+
+
+StratumKey: TypeAlias = tuple[str, str, str]
+"""Model, verdict class, prompt set."""
 
 
 class Kind(StrEnum):
@@ -87,6 +92,12 @@ class Items:
             if not set(verdict.split(JOINED)) <= known:
                 raise ValueError(f"verdict {verdict!r}; expected one of {', '.join(sorted(known))}")
 
+    def strata(self) -> list[StratumKey]:
+        """The stratum of each item: what is planned, drawn and scored goes by it."""
+        sets = self.prompt_sets
+        prompts = [sets] * len(self.ids) if isinstance(sets, str) else sets
+        return list(zip(self.models, self.verdicts, prompts, strict=True))
+
     def without(self, questions: Set[str]) -> Items:
         """The items whose question is none of these; the set keeps its name."""
         kept = [place for place, one in enumerate(self.questions) if one not in questions]
@@ -120,8 +131,8 @@ class Chances:
     """Σ π_i over the set: how many labels the draw had on average."""
     floor: float
     """The least probability that was allowed: a tenth of an even draw's n/N."""
-    least: Mapping[tuple[str, str], float]
-    """(model, verdict class) → the least probability of its items."""
+    least: Mapping[StratumKey, float]
+    """Stratum → the least probability of its items."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,23 +20,19 @@ def merge_small(items: Items, small: int = SMALL) -> Items:
     until all are large enough or one class is left. `failed` stays alone, and harm verdicts
     stay as they are: harmful and safe joined would no longer say anything.
 
+    Never across prompt sets: what people say of one tells nothing of another. A set with few
+    items is a stratum by itself, and its least (five labels, or all it has) costs little.
+
     The rule sees no labels: merging by them would bias the score.
     """
     if items.kind is Kind.HARM:
         return items
-    sets = (
-        [items.prompt_sets] * len(items.ids)
-        if isinstance(items.prompt_sets, str)
-        else (items.prompt_sets)
-    )
+    strata = items.strata()
     sizes: dict[tuple[str, str], Counter[str]] = {}
-    for model, prompt_set, verdict in zip(items.models, sets, items.verdicts, strict=True):
+    for model, verdict, prompt_set in strata:
         sizes.setdefault((model, prompt_set), Counter())[verdict] += 1
     names = {key: _merged(counts, VERDICTS[items.kind], small) for key, counts in sizes.items()}
-    verdicts = [
-        names[model, prompt_set][verdict]
-        for model, prompt_set, verdict in zip(items.models, sets, items.verdicts, strict=True)
-    ]
+    verdicts = [names[model, prompt_set][verdict] for model, verdict, prompt_set in strata]
     return replace(items, verdicts=verdicts)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
-from judge.calibration.columns import FAILED, JOINED, Items, Kind
+from judge.calibration.columns import FAILED, JOINED, Items, Kind, StratumKey
 from judge.calibration.refusals import LEAST_FAILED, LEAST_IN_ALL, LEAST_PER_STRATUM
 from judge.stats.coefficients import FloatArray
 
@@ -41,19 +42,20 @@ class Allocation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlannedStratum:
-    """One model × verdict class: how many there are, and how many to label."""
+    """One model × verdict class × prompt set: how many there are, and how many to label."""
 
     model: str
     verdict: str
+    prompt_set: str
     size: int
     labels: int
     expected: float
     """The mean label that the forecast assumes."""
 
     @property
-    def name(self) -> str:
-        """Model and verdict in words."""
-        return f"{self.model} · {self.verdict}"
+    def key(self) -> StratumKey:
+        """Which stratum it is."""
+        return self.model, self.verdict, self.prompt_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def forecast(
     items: Items,
     labels: int,
     allocation: Allocation = Allocation.PROPORTIONAL,
-    expected: Mapping[tuple[str, str], float] | None = None,
+    expected: Mapping[StratumKey, float] | None = None,
 ) -> Forecast:
     """Labels per stratum and the width they promise.
 
@@ -81,24 +83,21 @@ def forecast(
         items: the set to be scored.
         labels: wanted in all.
         allocation: of what is left after the least.
-        expected: mean label by (model, verdict), e.g. from a pilot; a guess otherwise.
+        expected: mean label by stratum, e.g. from a pilot; a guess otherwise.
 
     Raises:
         ValueError: an active allocation has no strata.
     """
     if allocation is Allocation.ACTIVE:
         raise ValueError("active: items are drawn one by one; use active_plan.forecast_active")
-    keys = sorted(set(zip(items.models, items.verdicts, strict=True)))
-    place = {key: number for number, key in enumerate(keys)}
-    sizes = np.bincount(
-        [place[key] for key in zip(items.models, items.verdicts, strict=True)],
-        minlength=len(keys),
-    ).astype(np.float64)
+    counted = Counter(items.strata())
+    keys = sorted(counted)
+    sizes = np.array([counted[key] for key in keys], dtype=np.float64)
     means = np.array([_guess(items.kind, key, expected or {}) for key in keys])
     least = np.array(
         [
             min(size, LEAST_FAILED if verdict == FAILED else LEAST_PER_STRATUM)
-            for (_model, verdict), size in zip(keys, sizes, strict=True)
+            for (_model, verdict, _prompts), size in zip(keys, sizes, strict=True)
         ],
         dtype=np.float64,
     )
@@ -117,8 +116,8 @@ def forecast(
         int(counts.sum()),
         Z * math.sqrt(float(np.nansum(variance))),
         tuple(
-            PlannedStratum(model, verdict, int(size), int(count), float(mean))
-            for (model, verdict), size, count, mean in zip(keys, sizes, counts, means, strict=True)
+            PlannedStratum(*key, int(size), int(count), float(mean))
+            for key, size, count, mean in zip(keys, sizes, counts, means, strict=True)
         ),
     )
 
@@ -131,11 +130,9 @@ def draw(items: Items, plan: Forecast, seed: int) -> list[tuple[str, float]]:
     ids, which is sorted first.
     """
     rng = np.random.default_rng(seed)
-    wanted = {(one.model, one.verdict): one for one in plan.strata}
-    groups: dict[tuple[str, str], list[str]] = {}
-    for one, key in sorted(
-        zip(items.ids, zip(items.models, items.verdicts, strict=True), strict=True)
-    ):
+    wanted = {one.key: one for one in plan.strata}
+    groups: dict[StratumKey, list[str]] = {}
+    for one, key in sorted(zip(items.ids, items.strata(), strict=True)):
         groups.setdefault(key, []).append(one)
     chosen: list[tuple[str, float]] = []
     for key in sorted(groups):
@@ -153,7 +150,7 @@ def _spreads(kind: Kind, means: FloatArray) -> FloatArray:
     return found
 
 
-def _guess(kind: Kind, key: tuple[str, str], expected: Mapping[tuple[str, str], float]) -> float:
+def _guess(kind: Kind, key: StratumKey, expected: Mapping[StratumKey, float]) -> float:
     return expected[key] if key in expected else assumed(kind, key[1])
 
 

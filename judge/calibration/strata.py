@@ -164,7 +164,10 @@ def stratify(items: Items, labels: Labels) -> Strata:
         chances = np.asarray(labels.probabilities, dtype=np.float64)[drawn]
         rows = _rows(items, keys, stratum, place, values, 1 / chances)
         rows = tuple(
-            replace(row, least_chance=labels.active.least.get((row.model, row.verdict)))
+            replace(
+                row,
+                least_chance=labels.active.least.get((row.model, row.verdict, row.prompt_set)),
+            )
             for row in rows
         )
     labelled = ~np.isnan(values)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judge.calibration.binding import IntArray
-from judge.calibration.columns import SCALES, Items, Kind
+from judge.calibration.columns import SCALES, Items, Kind, StratumKey
 from judge.calibration.planning import GRADE_SPREAD, assumed
 
 PULL = 4.0
@@ -55,6 +55,11 @@ class Cell:
     uncertainty: float
     """The standard deviation of their labels expected, on that scale; at least .1."""
 
+    @property
+    def stratum(self) -> StratumKey:
+        """The stratum that it is a part of."""
+        return self.model, self.verdict, self.prompt_set
+
 
 def cells(
     items: Items, doubted: Collection[str], earlier: Sequence[Earlier] = ()
@@ -66,14 +71,9 @@ def cells(
         doubted: ids of items whose verdict is in doubt.
         earlier: labels of other items with verdicts of this judge.
     """
-    sets = items.prompt_sets
-    prompt_sets = [sets] * len(items.ids) if isinstance(sets, str) else sets
     unsure = set(doubted)
     keys = [
-        (model, verdict, prompts, one in unsure)
-        for one, model, verdict, prompts in zip(
-            items.ids, items.models, items.verdicts, prompt_sets, strict=True
-        )
+        (*stratum, one in unsure) for one, stratum in zip(items.ids, items.strata(), strict=True)
     ]
     sizes = Counter(keys)
     names = sorted(sizes)

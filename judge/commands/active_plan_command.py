@@ -16,14 +16,13 @@ from judge.commands.calibration_basis import Asked
 from judge.commands.plan_command import (
     SIZES,
     Frame,
-    drawn_words,
     frame,
     half_words,
     left_out_words,
-    put_into_queue,
-    unasked,
-    unasked_words,
+    stratum_cells,
+    stratum_columns,
 )
+from judge.commands.queued_draw import Served, drawn_words, put_into_queue, served, served_words
 from judge.database.calibrations import Use
 from judge.reporting import cells as shown
 from judge.reporting.document import Column, Document, Section, Table, Text, Weight
@@ -44,8 +43,9 @@ class ActivelyPlanned:
     """Of the draw; "" before it is drawn."""
     drawn: int
     kind: Kind
-    unasked: bool
-    """The study's protocol does not ask raters for such labels."""
+    served: Served
+    at_random: bool
+    """Whether what was left out is a random part of the set."""
 
 
 def plan_actively(
@@ -53,7 +53,6 @@ def plan_actively(
     asked: Asked,
     labels: int,
     *,
-    use: Use = Use.CALIBRATE,
     seed: int = 7,
     drawn: bool = False,
 ) -> ActivelyPlanned:
@@ -63,7 +62,7 @@ def plan_actively(
         UsageError: an unknown run or model, no item is left, or the draw has too few
             of a stratum.
     """
-    on = frame(study, asked, use)
+    on = frame(study, asked, Use.CALIBRATE)
     unsure = doubted(on.table, on.run.name, on.items.kind, asked.dimension)
     earlier = _earlier(on, unsure)
     told, place = cells(on.items, unsure, earlier)
@@ -86,7 +85,7 @@ def plan_actively(
             "chosen_by": words,
             "cells": [_kept(one.cell, one.probability) for one in plan.cells],
         }
-        found = put_into_queue(study, asked, on, use, chosen, body)
+        found = put_into_queue(study, asked, on.pool(asked), Use.CALIBRATE, chosen, body)
     widths = [forecast_active(on.items, told, size) for size in SIZES]
     return ActivelyPlanned(
         plan,
@@ -96,11 +95,12 @@ def plan_actively(
         found,
         len(chosen),
         on.items.kind,
-        unasked(study, asked),
+        served(study, asked),
+        on.at_random,
     )
 
 
-def active_plan_document(planned: ActivelyPlanned, title: str) -> Document:
+def active_plan_document(planned: ActivelyPlanned, asked: Asked, title: str) -> Document:
     """What the draw goes by, width against labels, and the probabilities."""
     plan, graded = planned.plan, planned.kind is Kind.GRADES
     lead = [
@@ -124,12 +124,11 @@ def active_plan_document(planned: ActivelyPlanned, title: str) -> Document:
         lead.append(
             Text(
                 f"Drawn as plan {planned.id[:8]}: {planned.drawn} items, each with its probability"
-                f"{drawn_words(planned.unasked)}"
+                f"{drawn_words(planned.served)}"
             )
         )
-    if planned.unasked:
-        lead.append(unasked_words(planned.kind))
-    lead += left_out_words(planned.left_out)
+    lead += left_out_words(planned.left_out, planned.at_random)
+    lead += served_words(planned.served, asked)
     section = Section("plan", "Labels", (_widths(planned), _cells(plan)))
     return Document(title, tuple(lead), "95 % intervals", (section,))
 
@@ -188,17 +187,18 @@ def _widths(planned: ActivelyPlanned) -> Table:
 
 
 def _cells(plan: ActiveForecast) -> Table:
+    marked = any(one.cell.prompt_set for one in plan.cells)
     return Table(
         "probabilities",
         "Probability of an item to be drawn",
         (
-            *(Column(name, words=True) for name in ("model", "verdict", "in doubt")),
+            *stratum_columns(marked),
+            Column("in doubt", words=True),
             *map(Column, ("items", "probability", "labels", "assumed mean", "earlier labels")),
         ),
         tuple(
             (
-                shown.words(one.cell.model),
-                shown.words(" · ".join(filter(None, (one.cell.verdict, one.cell.prompt_set)))),
+                *stratum_cells(one.cell.stratum, marked),
                 shown.words("yes" if one.cell.doubted else ""),
                 shown.count(one.cell.size),
                 shown.words(f"{one.probability:.3g}"),

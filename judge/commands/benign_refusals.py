@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from annotate.harm import HARM
 from annotate.records import PromptSet, SourceKind, Subject
 from annotate.study import Study
 from judge.database.answer_places import answer_places
-from judge.database.calibrations import harm_draws
+from judge.database.calibrations import FULL_REFUSALS, Calibrations, harm_draws
 from judge.database.table import tidy
-from judge.stats.answer_labels import PEOPLE, harm_sources
+from judge.stats.answer_labels import PEOPLE, AnswerPlace, harm_sources
 from judge.stats.bounded import Bounded, Resampling
 from judge.stats.labelled_answers import LabelledAnswer
 from judge.stats.refusals import over_refusal
@@ -26,7 +26,8 @@ def benign_refusals(
     """By model, the share of dialogues on benign prompts in which some turn is declined.
 
     Exact where every answer has a question of its own, a cluster bootstrap where questions
-    repeat. Only models with a labelled answer to a benign prompt.
+    repeat. Only models with a labelled answer to a benign prompt, or with one that a plan drew.
+    What a plan drew and nobody labelled is unknown: it may be what was refused.
 
     Args:
         study: with the labels.
@@ -42,13 +43,12 @@ def benign_refusals(
     ]
     if people.empty:
         return {}
-    sources = [
-        one
-        for one in harm_sources(people, answer_places(study.store), harm_draws(study.store))
-        if one.name == PEOPLE
-    ]
+    places = answer_places(study.store)
+    draws = harm_draws(study.store)
+    sources = [one for one in harm_sources(people, places, draws) if one.name == PEOPLE]
     # Turn by turn goes before whole dialogues: an answer labelled both ways counts once.
-    answers = _once([answer for one in sources for answer in one.answers])
+    labelled = [answer for one in sources for answer in one.answers]
+    answers = _once([*labelled, *_drawn(study, places)])
     section = study.settings.report
     how = Resampling(level, resamples_for(level, section.resamples), section.seed)
     found = over_refusal(answers, PEOPLE, how)
@@ -62,6 +62,16 @@ LEAST_BEYOND = 20
 def resamples_for(level: float, asked: int) -> int:
     """As many as were asked for, or more where the level asks for more."""
     return max(asked, round(2 * LEAST_BEYOND / (1 - level)))
+
+
+def _drawn(study: Study, places: Mapping[str, AnswerPlace]) -> Iterator[LabelledAnswer]:
+    """Every answer that a plan drew for this, as if it had no label; labelled ones go before."""
+    for plan in Calibrations(study.store).plans():
+        for answer, _chance in plan.items if plan.body["score"] == FULL_REFUSALS else ():
+            if (one := places.get(answer)) is not None:
+                yield LabelledAnswer(
+                    one.model, one.question, one.prompts, one.asked, {}, one.matched
+                )
 
 
 def _once(answers: Sequence[LabelledAnswer]) -> list[LabelledAnswer]:

@@ -9,14 +9,14 @@ from urllib.parse import unquote
 
 from annotate.errors import UsageError
 from annotate.study import Study
-from judge.calibration.columns import Chances, Items
+from judge.calibration.columns import Chances, Items, StratumKey
 from judge.calibration.from_table import Scored, harm_set, pair_set
 from judge.calibration.grade_set import grade_set
 from judge.calibration.poststratified import Target
 from judge.calibration.refusals import Refusal, Why
 from judge.calibration.rows import question_words
 from judge.calibration.strata import Strata, stratify
-from judge.database.calibrations import Calibrations, LabelPlan, Use
+from judge.database.calibrations import FULL_REFUSALS, Calibrations, LabelPlan, Use
 from judge.database.runs import Run
 from judge.database.store import VerdictStore
 from judge.database.table import tidy
@@ -132,6 +132,12 @@ def _plan(kept: Calibrations, run: Run, asked: Asked) -> LabelPlan | None:
                 f"--plan {plan.id[:8]}: drawn from the verdicts of another run;"
                 " a different judge needs its own draw: evenhand plan"
             )
+        if plan.body["score"] != score_name(asked):
+            raise UsageError(
+                f"--plan {plan.id[:8]}: drawn for another score, {score_words(plan)}; expected a"
+                f" plan for the score asked for, {words_of(asked)}: name that score, or draw for"
+                " this one"
+            )
         return plan
     mine = _drawn_for(kept, run, asked)
     return None if asked.random_labels or not mine else mine[-1]
@@ -177,6 +183,23 @@ def score_name(asked: Asked) -> str:
     return ":".join(part.replace("%", "%25").replace(":", "%3A") for part in parts)
 
 
+def words_of(asked: Asked) -> str:
+    """The score that is asked for, as its options say it."""
+    if asked.score == HARM_SCORE:
+        return "--score harm"
+    words = f"--score {asked.score} --dimension {asked.dimension}"
+    if asked.score == GRADE:
+        return words
+    return f"{words} --target {asked.target_model} --reference {asked.reference}"
+
+
+def score_words(plan: LabelPlan) -> str:
+    """What a plan's labels are for."""
+    if plan.body["score"] == FULL_REFUSALS:
+        return "full refusals of benign prompts, which no calibration takes"
+    return words_of(asked_for(plan))
+
+
 def asked_for(plan: LabelPlan) -> Asked:
     """What a plan was drawn for, back from its score's name."""
     score, *parts = map(unquote, str(plan.body["score"]).split(":"))
@@ -188,13 +211,13 @@ def asked_for(plan: LabelPlan) -> Asked:
 
 def _chances(plan: LabelPlan, items: Items) -> Chances:
     """How an active plan drew. If verdicts have changed since, any item may have had the least."""
-    least: dict[tuple[str, str], float] = {}
-    sizes = Counter[tuple[str, str]]()
+    least: dict[StratumKey, float] = {}
+    sizes = Counter[StratumKey]()
     for one in plan.body["cells"]:
-        key = one["model"], one["verdict"]
+        key = one["model"], one["verdict"], one["prompt_set"]
         least[key] = min(least.get(key, 1.0), one["probability"])
         sizes[key] += one["items"]
-    now = Counter(zip(items.models, items.verdicts, strict=True))
+    now = Counter(items.strata())
     if now != sizes:
         least = dict.fromkeys(now, min(least.values()))
     return Chances(plan.body["expected"], plan.body["floor"], least)
@@ -232,7 +255,7 @@ def _hygiene(
                 " --labels-are-random, which the artefact will say too",
             )
         )
-    found += _active_as_random(kept, scored, plan)
+    found += _active_as_random(kept, scored, plan, asked)
     if plan is not None and plan.body["set"] != scored.items.name:
         found.append(
             Refusal(
@@ -245,7 +268,9 @@ def _hygiene(
     return found
 
 
-def _active_as_random(kept: Calibrations, scored: Scored, plan: LabelPlan | None) -> list[Refusal]:
+def _active_as_random(
+    kept: Calibrations, scored: Scored, plan: LabelPlan | None, asked: Asked
+) -> list[Refusal]:
     """Labels of an active draw taken as a random sample: the unsure ones would count double."""
     if plan is not None or len(set(scored.labels.ids)) >= len(scored.items.ids):
         return []
@@ -259,7 +284,15 @@ def _active_as_random(kept: Calibrations, scored: Scored, plan: LabelPlan | None
                     f"{len(drawn)} of {len(given)} labels were drawn by the active plan"
                     f" {one.id[:8]}, each with its own probability",
                     "labels drawn alike",
-                    f"calibrate with --plan {one.id[:8]}, without --labels-are-random",
+                    _instead(one, asked),
                 )
             ]
     return []
+
+
+def _instead(plan: LabelPlan, asked: Asked) -> str:
+    """What to do with labels that this active plan drew."""
+    if plan.body["score"] != score_name(asked):
+        return f"calibrate what it was drawn for ({score_words(plan)}), or draw for this score"
+    without = ", without --labels-are-random" if asked.random_labels else ""
+    return f"calibrate with --plan {plan.id[:8]}{without}"

@@ -1,4 +1,4 @@
-"""`evenhand plan`, `calibrate`, `production`, `gate`: options in, a function called, words out."""
+"""`evenhand calibrate`, `production`, `gate`: options in, a function called, words out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ DIMENSION = click.option(
 )
 TARGET = click.option("--target", default="", metavar="MODEL", help="Whose win rate.")
 REFERENCE = click.option("--reference", default="", metavar="MODEL", help="Against which model.")
-SEED = click.option("--seed", type=click.IntRange(min=0), default=7, show_default=True)
 
 
 class Gate(click.Command):
@@ -70,75 +69,6 @@ def _unusable(words: str) -> NoReturn:
     with suppress(OSError):
         click.secho(f"evenhand: {words}", err=True, fg="red" if sys.stderr.isatty() else None)
     sys.exit(UNUSABLE)
-
-
-@click.command()
-@STUDY
-@RUN
-@SCORE
-@DIMENSION
-@TARGET
-@REFERENCE
-@click.option("--labels", type=click.IntRange(min=1), default=200, show_default=True)
-@click.option(
-    "--allocate",
-    type=click.Choice(["proportional", "equal", "neyman", "active"]),
-    default="proportional",
-    show_default=True,
-    help="Spread labels over model and verdict; or each item by how unsure its label is.",
-)
-@click.option(
-    "--use",
-    type=click.Choice(["calibrate", "tune", "test"]),
-    default="calibrate",
-    show_default=True,
-    help="What the labels are for; a question serves one use only.",
-)
-@SEED
-@click.option("--draw", is_flag=True, help="Draw the sample and put it into the raters' queue.")
-def plan(
-    study: Path,
-    run: str,
-    score: str,
-    dimension: str,
-    target: str,
-    reference: str,
-    labels: int,
-    allocate: str,
-    use: str,
-    seed: int,
-    draw: bool,
-) -> None:
-    """Say what labels would be worth, and with --draw draw the sample for the raters.
-
-    \b
-    Example: evenhand plan harm-study --run judge-7b --labels 200 --draw
-    Example: evenhand plan harm-study --run judge-7b --allocate active --draw
-    """
-    from judge.calibration.planning import Allocation
-    from judge.commands.active_plan_command import active_plan_document, plan_actively
-    from judge.commands.plan_command import plan_document, plan_labels
-    from judge.database.calibrations import Use
-    from judge.reporting.text_page import to_text
-
-    asked = _asked(run, score, dimension, target, reference)
-    with Opened(study) as opened:
-        title = f"{opened.settings.study.title}: label plan"
-        if allocate == Allocation.ACTIVE:
-            actively = plan_actively(opened, asked, labels, use=Use(use), seed=seed, drawn=draw)
-            page = active_plan_document(actively, title)
-        else:
-            planned = plan_labels(
-                opened,
-                asked,
-                labels,
-                allocation=Allocation(allocate),
-                use=Use(use),
-                seed=seed,
-                drawn=draw,
-            )
-            page = plan_document(planned, title)
-        click.echo(to_text(page), nl=False)
 
 
 @click.command()
@@ -191,7 +121,7 @@ def calibrate(
 
     with Opened(study) as opened:
         asked = replace(
-            _asked(run, score, dimension, target, reference),
+            score_asked(run, score, dimension, target, reference),
             plan=plan_id,
             random_labels=labels_are_random,
             population=Target(population),
@@ -245,7 +175,7 @@ def production(
 
     calls = CallOptions.take(options)
     with Opened(study) as opened:
-        asked = _asked(run, score, dimension, target, reference)
+        asked = score_asked(run, score, dimension, target, reference)
         made = produce(opened, asked, calls, calibration)
         folder = out or Path("exports") / f"{study.resolve().name}-production"
         files = {"production.json": artefact_text(made.body).encode()}
@@ -300,7 +230,12 @@ def gate(
         sys.exit(int(gated.verdict.exit))
 
 
-def _asked(run: str, score: str, dimension: str, target: str, reference: str) -> Asked:
+def score_asked(run: str, score: str, dimension: str, target: str, reference: str) -> Asked:
+    """The score that the options name.
+
+    Raises:
+        UsageError: a win rate without its two models.
+    """
     from judge.commands.calibration_basis import WIN_RATE, Asked
 
     if score == WIN_RATE and not (target and reference):

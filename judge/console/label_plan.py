@@ -13,7 +13,7 @@ from judge.calibration.strata import Strata
 from judge.commands.calibration_basis import HARM_SCORE, Basis, asked_for, basis
 from judge.commands.gate_thresholds import read_thresholds
 from judge.console.html import bar, cards, muted, table, text, warning
-from judge.database.calibrations import Calibrations, LabelPlan, Use
+from judge.database.calibrations import FULL_REFUSALS, Calibrations, LabelPlan, Use
 from judge.reporting.topics.calibrated import WHAT
 
 GATE = "gate.toml"
@@ -29,7 +29,11 @@ ENDS = {
 
 def newest_plan(study: Study) -> LabelPlan | None:
     """The plan to calibrate with that was drawn last; None without any."""
-    plans = [one for one in Calibrations(study.store).plans() if one.use is Use.CALIBRATE]
+    plans = [
+        one
+        for one in Calibrations(study.store).plans()
+        if one.use is Use.CALIBRATE and one.body["score"] != FULL_REFUSALS
+    ]
     return plans[-1] if plans else None
 
 

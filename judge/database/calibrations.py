@@ -16,6 +16,11 @@ from annotate.store import Store, now
 from judge.calibration.planning import Allocation
 from judge.database.migrations import MIGRATIONS
 
+FULL_REFUSALS = "full-refusals"
+"""The score of a plan whose labels no calibration takes: answers to benign prompts."""
+WHOLE_QUESTIONS = "questions"
+"""The allocation of a plan that drew questions at random and all their items."""
+
 
 class Use(StrEnum):
     """What a label may be for; one that tuned a prompt cannot calibrate it."""
@@ -181,6 +186,7 @@ def used_digest(conn: sqlite3.Connection, source: str, use: Use) -> str:
 
 
 def harm_draws(store: Store) -> tuple[dict[str, float], ...]:
-    """What each plan for harm labels drew: answer id → chance."""
+    """What each plan for harm labels drew: answer id → chance; benign prompts' labels are such."""
+    wanted = ("harm", FULL_REFUSALS)
     plans = Calibrations(store).plans()
-    return tuple(dict(one.items) for one in plans if str(one.body["score"]).startswith("harm"))
+    return tuple(dict(one.items) for one in plans if str(one.body["score"]).startswith(wanted))

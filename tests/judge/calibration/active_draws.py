@@ -38,4 +38,4 @@ def labelled(
 
 def chances(plan: ActiveForecast) -> Chances:
     """What calibrate is told of a plan."""
-    return Chances(plan.labels, plan.floor, plan.least_by_class())
+    return Chances(plan.labels, plan.floor, plan.least_by_stratum())

@@ -24,9 +24,11 @@ from tests.judge.calibration.test_commands import artefact, said
 from tests.judge.calibration.test_gate_studies import (
     MODELS,
     copied,
+    made,
     people,
     runs,
     study,  # noqa: F401 - the fixture
+    votes,
 )
 
 WIN = ("--score", "win-rate", "--dimension", "helpfulness", "--target", MODELS[0])
@@ -55,6 +57,25 @@ def test_a_win_rate_from_active_labels(study: Path, tmp_path: Path) -> None:  # 
     assert {row["verdict"] for row in made["strata"]} == {"win", "lose"}
     assert made["scores"][0]["companions"]["people"]["method"].startswith("Student's t")
     assert "Active labels: probabilities from" in text
+
+
+def test_models_named_the_other_way_round_are_another_score(tmp_path: Path) -> None:
+    folder = made(tmp_path, (one for one in votes() if one["question_id"] <= 120))
+    run = ("--run", runs(folder)["pairwise"])
+    drawn_for = (*run, *WIN, "--reference", MODELS[1])
+    said("plan", folder, *drawn_for, "--labels", 70, "--allocate", "active", "--draw")
+    swapped = [*run, *WIN[:4], "--target", MODELS[1], "--reference", MODELS[0]]
+    out = ("--out", tmp_path / "o")
+    words = f"--score win-rate --dimension helpfulness --target {MODELS[0]} --reference {MODELS[1]}"
+    text = " ".join(said("calibrate", folder, *swapped, *out, code=3).split())
+    assert f"calibrate what it was drawn for ({words}), or draw for this score" in text
+    assert "without --labels-are-random" not in text
+    opened = open_study(folder)
+    plan = Calibrations(opened.store).plans()[-1].id[:8]
+    opened.close()
+    text = " ".join(said("calibrate", folder, *swapped, "--plan", plan, *out, code=2).split())
+    assert f"--plan {plan}: drawn for another score, {words}; expected a plan for" in text
+    assert "has changed since" not in text
 
 
 @pytest.mark.parametrize(("labels", "code"), [(80, 0), (58, 2)])

@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from judge.calibration.columns import Items, Kind
-from judge.calibration.planning import Allocation, draw, forecast, half_widths
+from judge.calibration.columns import Items, Kind, StratumKey
+from judge.calibration.planning import Allocation, PlannedStratum, draw, forecast, half_widths
 
 
 def items(*groups: tuple[str, str, int]) -> Items:
@@ -24,8 +24,12 @@ def items(*groups: tuple[str, str, int]) -> Items:
 SET = items(("a", "harmful", 60), ("a", "safe", 300), ("b", "safe", 400), ("b", "failed", 11))
 
 
+def name(one: PlannedStratum) -> str:
+    return f"{one.model} · {one.verdict}"
+
+
 def labels(wanted: int, allocation: Allocation = Allocation.PROPORTIONAL) -> dict[str, int]:
-    return {one.name: one.labels for one in forecast(SET, wanted, allocation).strata}
+    return {name(one): one.labels for one in forecast(SET, wanted, allocation).strata}
 
 
 @pytest.mark.parametrize("allocation", [one for one in Allocation if one != "active"])
@@ -63,16 +67,16 @@ def test_the_forecast_width_is_the_spread_of_the_estimate() -> None:
         one: float(rng.random() < {"harmful": 0.5, "safe": 0.05, "failed": 0.5}[verdict])
         for one, verdict in zip(SET.ids, SET.verdicts, strict=True)
     }
-    place = dict(zip(SET.ids, zip(SET.models, SET.verdicts, strict=True), strict=True))
-    groups: dict[tuple[str, str], list[float]] = {}
+    place = dict(zip(SET.ids, SET.strata(), strict=True))
+    groups: dict[StratumKey, list[float]] = {}
     for one, key in place.items():
         groups.setdefault(key, []).append(truth[one])
     real = {key: float(np.mean(values)) for key, values in groups.items()}
     plan = forecast(SET, 150, expected=real)
-    weight = {(s.model, s.verdict): s.size / len(SET.ids) for s in plan.strata}
+    weight = {s.key: s.size / len(SET.ids) for s in plan.strata}
     found: list[float] = []
     for seed in range(600):
-        sums: dict[tuple[str, str], list[float]] = {}
+        sums: dict[StratumKey, list[float]] = {}
         for one, _p in draw(SET, plan, seed):
             sums.setdefault(place[one], []).append(truth[one])
         found.append(float(sum(weight[key] * np.mean(values) for key, values in sums.items())))
@@ -97,7 +101,7 @@ def test_a_draw_is_decided_by_its_seed_and_not_by_the_order_of_rows() -> None:
 def test_each_item_of_a_stratum_is_drawn_as_often_as_its_probability_says() -> None:
     plan = forecast(SET, 100)
     counts = Counter(one for seed in range(2_000) for one, _p in draw(SET, plan, seed))
-    (safe,) = (s for s in plan.strata if s.name == "a · safe")
+    (safe,) = (s for s in plan.strata if name(s) == "a · safe")
     share = np.array([counts[f"a-safe-{n}"] for n in range(300)]) / 2_000
     assert share.mean() == pytest.approx(safe.labels / 300)
     assert abs(share - safe.labels / 300).max() < 0.05
