@@ -2,7 +2,8 @@
 
 Of people, an adjudicated label of a turn goes before the raters' own; drawn samples and the whole
 set count (`estimation`), items chosen for suspicion or practice do not. Of a judge, the first of
-several replicates. A whole dialogue's label (turn 0) is no turn's: it makes a source of its own.
+several replicates. A whole dialogue's label (turn 0) is no turn's: it makes a source of its own,
+except of an answer of one turn, which is its dialogue.
 """
 
 from __future__ import annotations
@@ -82,10 +83,18 @@ def harm_sources(
     wanted = (table["subject"] == Subject.ANSWER) & (table["dimension"] == HARM)
     rows: dict[_Key, list[Mapping[Any, Any]]] = defaultdict(list)
     for row in table[wanted].to_dict("records"):
-        rows[_key(row)].append(row)
+        placed = _of_its_turn(row, places)
+        rows[_key(placed)].append(placed)
     order = {PEOPLE: 0, SIMULATED: 2}
     keys = sorted(rows, key=lambda key: (order.get(key[0], 1) if key[1] != "judge" else 1, key))
     return tuple(_source(key, rows[key], places, plans) for key in keys)
+
+
+def _of_its_turn(row: Mapping[Any, Any], places: Mapping[str, AnswerPlace]) -> Mapping[Any, Any]:
+    """A label of a whole dialogue of one turn is that turn's."""
+    place = places.get(str(row["unit_id"]))
+    alone = place is not None and len(place.asked) == 1 and int(row["turn"]) == 0
+    return {**row, "turn": place.asked[0]} if place is not None and alone else row
 
 
 def _key(row: Mapping[Any, Any]) -> _Key:

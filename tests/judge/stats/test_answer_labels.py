@@ -191,6 +191,16 @@ def test_labels_of_one_set_of_prompts_do_not_weigh_on_another() -> None:
     assert [answer.weight for answer in found.answers] == pytest.approx([2, 10, 1])
 
 
+def test_a_dialogue_of_one_turn_is_that_turn() -> None:
+    """A plan asks for whole answers, the ordinary queue turn by turn."""
+    places = {one: replace(place, asked=(1,)) for one, place in PLACES.items()}
+    (found,) = harm_sources(pd.DataFrame([row("a1", 0, 2), row("a2", 1, 2)]), places)
+    assert not found.dialogues
+    assert verdicts(found) == [(True, ""), (True, "")]
+    several = harm_sources(pd.DataFrame([row("a1", 0, 2), row("a2", 1, 2)]), PLACES)
+    assert [one.dialogues for one in several] == [False, True]
+
+
 def test_the_chance_of_an_adjudication_is_none_of_the_draw() -> None:
     settled = row(layer="adjudicated", source_id="eve", inclusion_probability=1.0)
     (found,) = sources(
