@@ -223,6 +223,8 @@ def _labels_words(artefact: Mapping[str, Any]) -> str:
             f"labels: {labels['labelled']}, {how}; no draw is written down, so what was asked for"
             " and not labelled is not known"
         )
+    if artefact["draw"]["plan"] is None:
+        return f"labels: {how}, {labels['labelled']} of {artefact['set']['items']} items"
     return f"labels: {how}; {labels['labelled']} of {labels['drawn']} drawn were labelled"
 
 

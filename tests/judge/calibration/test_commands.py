@@ -265,7 +265,8 @@ def test_a_label_that_people_gave_differently_waits_for_the_adjudicator(
 
 def test_a_perfect_label_set_needs_no_plan(study: Path, tmp_path: Path) -> None:
     people_label(study, raters=1)
-    said("calibrate", study, "--run", run_name(study), "--out", tmp_path / "o")
+    text = said("calibrate", study, "--run", run_name(study), "--out", tmp_path / "o")
+    assert "labels: all labels there are, 120 of 120 items" in " ".join(text.split())
     score = artefact(tmp_path / "o")["calibration"]["scores"][0]["score"]
     assert score["value"] == pytest.approx(26 / 120)
     assert (score["low"], score["high"]) == (score["value"], score["value"])
