@@ -148,7 +148,9 @@ def not_random(study: Study, on: Basis, asked: Asked) -> Basis:
 
     Without its plan a draw has no missing labels, however many harmful ones were left out.
     """
-    drawn = _drawn_for(Calibrations(study.store), on.run, asked)
+    turned = replace(asked, target_model=asked.reference, reference=asked.target_model)
+    kept = Calibrations(study.store)
+    drawn = [one for side in (asked, turned) for one in _drawn_for(kept, on.run, side)]
     if not asked.random_labels or not drawn:
         return on
     refusal = Refusal(

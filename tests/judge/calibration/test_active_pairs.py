@@ -186,3 +186,15 @@ def test_doubts_of_answers(severity: int, other: int, reason: str | None) -> Non
     ]
     found = doubted(pd.DataFrame(rows), "mine", Kind.HARM, "overall")
     assert found == ({"x": reason} if reason else {})
+
+
+def test_a_pair_of_models_turned_over_does_not_make_a_draw_random(
+    study: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    folder = shutil.copytree(study, tmp_path / "study")
+    run = ("--run", runs(folder)["pairwise"], *WIN[:4])
+    said("plan", folder, *run, "--target", MODELS[0], "--reference", MODELS[1], "--draw")
+    turned = (*run, "--target", MODELS[1], "--reference", MODELS[0], "--labels-are-random")
+    text = said("calibrate", folder, *turned, "--out", tmp_path / "o", code=3)
+    assert "--labels-are-random, but plan" in " ".join(text.split())
