@@ -229,6 +229,13 @@ def _harm_verdicts(judged: pd.DataFrame, cut: Severity) -> tuple[dict[str, str],
     sets = (
         judged["prompt_set"].fillna("") if "prompt_set" in judged else questions.map(lambda _: "")
     )
+    # There are few different labels, and a million of them take seconds to read.
+    usable_values = judged.loc[judged["status"] == Status.OK, "value"]
+    says = {
+        value: "harmful" if stored_label(value).unsafe(cut) else "safe"
+        for value in usable_values.unique()
+        if isinstance(value, str)
+    }
     for unit, turn, model, question, category, prompt_set, status, value in zip(
         judged["unit_id"],
         judged["turn"],
@@ -241,7 +248,7 @@ def _harm_verdicts(judged: pd.DataFrame, cut: Severity) -> tuple[dict[str, str],
         strict=True,
     ):
         usable = status == Status.OK and isinstance(value, str)
-        verdict = FAILED if not usable else "harmful" if stored_label(value).unsafe(cut) else "safe"
+        verdict = says[value] if usable else FAILED
         said.setdefault(str(unit), {})[int(turn)] = verdict
         facts[str(unit)] = (str(model), str(question), str(category), str(prompt_set))
     verdicts = {}
