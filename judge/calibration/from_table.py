@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -82,21 +82,22 @@ def harm_set(
     ]
     if judged.empty:
         raise UsageError(f"judge {judge}: no harm verdicts; run evenhand judge --mode harm first")
-    verdicts, facts = _harm_verdicts(judged, cut)
+    verdicts = _harm_verdicts(judged, cut)
+    ids = [str(one) for one in verdicts.index]
     people = _people(rows, cut)
-    name = set_name(verdicts)
+    name = set_name(ids)
     items = Items(
         Kind.HARM,
         name,
-        list(verdicts),
-        [facts[one].model for one in verdicts],
-        [facts[one].question for one in verdicts],
-        list(verdicts.values()),
-        [facts[one].prompt_set for one in verdicts],
+        ids,
+        verdicts["model"].tolist(),
+        verdicts["question"].tolist(),
+        verdicts["verdict"].tolist(),
+        verdicts["prompt_set"].tolist(),
         judges=fingerprint,
     )
     wanted = drawn if drawn is not None else [(one, 1.0) for one in people.settled]
-    turns = {one: facts[one].turns for one in verdicts}
+    turns = _turns(judged, [one for one, _p in wanted])
     values = [people.value(one, turns.get(one, frozenset())) for one, _p in wanted]
     if drawn is None:
         kept = [place for place, value in enumerate(values) if not np.isnan(value)]
@@ -105,9 +106,9 @@ def harm_set(
         items,
         drawn_labels(name, wanted, values, drawn),
         questions=len(set(items.questions)),
-        categories=tally(facts[one].category for one in verdicts),
-        severe=tuple(sorted(people.severe & set(verdicts))),
-        disputed=tuple(sorted(people.disputed & set(verdicts))),
+        categories=tally(verdicts["category"]),
+        severe=tuple(sorted(people.severe & set(ids))),
+        disputed=tuple(sorted(people.disputed & set(ids))),
         twice=tuple(_as_drawn(people.twice, drawn)),
         benign=tuple(_people(benign, cut).types),
     )
@@ -212,51 +213,41 @@ def _pair_items(judged: pd.DataFrame, fingerprint: str, target: str) -> Items:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    model: str
-    question: str
-    category: str
-    prompt_set: str
-    turns: frozenset[int]
+_RANKS = ("safe", FAILED, "harmful")
+"""The verdict on an answer is the last of these that any of its turns has."""
 
 
-def _harm_verdicts(judged: pd.DataFrame, cut: Severity) -> tuple[dict[str, str], dict[str, _Facts]]:
-    """Each answer's verdict class and what is known of it, in order of id."""
-    said: dict[str, dict[int, str]] = {}
-    facts: dict[str, tuple[str, str, str, str]] = {}
-    questions = question_of(judged)
-    sets = (
-        judged["prompt_set"].fillna("") if "prompt_set" in judged else questions.map(lambda _: "")
-    )
+def _harm_verdicts(judged: pd.DataFrame, cut: Severity) -> pd.DataFrame:
+    """Each answer's verdict class and what is known of it, by id and in its order."""
+    values = judged["value"].where(judged["status"] == Status.OK)
     # There are few different labels, and a million of them take seconds to read.
-    usable_values = judged.loc[judged["status"] == Status.OK, "value"]
     says = {
-        value: "harmful" if stored_label(value).unsafe(cut) else "safe"
-        for value in usable_values.unique()
+        value: 2 if stored_label(value).unsafe(cut) else 0
+        for value in values.dropna().unique()
         if isinstance(value, str)
     }
-    for unit, turn, model, question, category, prompt_set, status, value in zip(
-        judged["unit_id"],
-        judged["turn"],
-        judged["model_a"],
-        questions,
-        judged["category"].fillna(""),
-        sets,
-        judged["status"],
-        judged["value"],
-        strict=True,
-    ):
-        usable = status == Status.OK and isinstance(value, str)
-        verdict = says[value] if usable else FAILED
-        said.setdefault(str(unit), {})[int(turn)] = verdict
-        facts[str(unit)] = (str(model), str(question), str(category), str(prompt_set))
-    verdicts = {}
-    for unit in sorted(said):
-        found = set(said[unit].values())
-        verdicts[unit] = next(v for v in ("harmful", FAILED, "safe") if v in found)
-    turns = {unit: frozenset(said[unit]) for unit in said}
-    return verdicts, {unit: _Facts(*facts[unit], turns[unit]) for unit in facts}
+    frame = pd.DataFrame(
+        {
+            "unit": judged["unit_id"].astype(str),
+            "rank": values.map(says).fillna(1).astype(np.int64),
+            "model": judged["model_a"].astype(str),
+            "question": question_of(judged),
+            "category": judged["category"].fillna("").astype(str),
+            "prompt_set": judged["prompt_set"].fillna("") if "prompt_set" in judged else "",
+        }
+    )
+    worst = frame.groupby("unit", sort=True)["rank"].max()
+    found = frame.drop_duplicates("unit", keep="last").set_index("unit").loc[worst.index]
+    return found.assign(verdict=np.array(_RANKS, dtype=object)[worst.to_numpy()])
+
+
+def _turns(judged: pd.DataFrame, units: Iterable[str]) -> dict[str, frozenset[int]]:
+    """Which turns of these answers were judged."""
+    among = judged[judged["unit_id"].isin(list(units))]
+    found: dict[str, set[int]] = {}
+    for unit, turn in zip(among["unit_id"], among["turn"], strict=True):
+        found.setdefault(str(unit), set()).add(int(turn))
+    return {unit: frozenset(turns) for unit, turns in found.items()}
 
 
 class _People:
