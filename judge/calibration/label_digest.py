@@ -14,7 +14,10 @@ from judge.calibration.from_table import Scored
 
 
 def labels_digest(scored: Scored) -> str:
-    """SHA-256 (hex) of everything that a calibration takes from people's labels."""
+    """SHA-256 (hex) of everything that a calibrated score takes from people's labels.
+
+    Labels of answers to benign prompts are no part of it: the gate reads them as they are.
+    """
     # As text: a draw without a label is nan, which JSON has not.
     values = [repr(float(value)) for value in scored.labels.array()]
     return digest(
@@ -24,7 +27,6 @@ def labels_digest(scored: Scored) -> str:
             sorted((one.unit, one.unsafe, one.apart, str(one.settled)) for one in scored.twice),
             sorted(scored.severe),
             sorted(scored.disputed),
-            sorted(scored.benign),
         ]
     )
 

@@ -105,7 +105,9 @@ def _of_one(stratum: Stratum) -> Iterable[Refusal]:
             Why.NO_LABEL,
             f"no label for {size} items",
             f"{failed if stratum.verdict == FAILED else least} or more",
-            "draw from this stratum too, or merge strata before labelling",
+            "label what is drawn: it waits for labels"
+            if stratum.drawn
+            else "draw from this stratum too: evenhand plan … --draw",
         )
     elif stratum.verdict == FAILED and labels < failed:
         yield refusal(

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from annotate.errors import DataError, UsageError
+from annotate.errors import UsageError
 from judge.calibration.artefact import opened, to_text
 from judge.commands.calibrate_command import artefact_key, latest_moment, read_artefact
 from judge.commands.calibration_basis import GRADE, HARM_SCORE, Asked, score_name
-from judge.database.calibration_chain import breaks
+from judge.commands.unedited import unedited
 from judge.database.calibrations import Calibrations
 from judge.database.runs import Run
 
@@ -41,17 +41,12 @@ def artefact_for(kept: Calibrations, run: Run, asked: Asked, file: Path | None) 
 
 
 def untouched(kept: Calibrations) -> list[dict[str, Any]]:
-    """The study's calibrations, oldest first, if all of them are as they were made.
+    """The study's calibrations, oldest first, if all that they rest on is as it was written.
 
     Raises:
-        DataError: a row of them, of a plan, of the ledger or of the gate's attempts was edited.
+        DataError: a vote, a verdict, a calibration, a plan, the ledger or an attempt was edited.
     """
-    if found := breaks(kept.store.conn, artefact_key()):
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        raise DataError(
-            f"{found[0]}{more}; expected a study as it was written; evenhand verify names every"
-            " break; restore a backup"
-        )
+    unedited(kept.store, artefact_key())
     return kept.artefacts()
 
 

@@ -22,6 +22,7 @@ from judge.calibration.from_table import Scored
 from judge.calibration.label_digest import labels_digest, verdicts_digest
 from judge.commands.benign_refusals import benign_refusals
 from judge.commands.calibration_basis import Asked, Basis, basis, not_random, score_name
+from judge.commands.unedited import unedited
 from judge.database.calibrations import Calibrations, LabelPlan, Use
 from judge.database.runs import Run
 from judge.reporting.document import Document, Facts, Section
@@ -97,8 +98,10 @@ def calibrate(study: Study, asked: Asked, found_basis: Basis | None = None) -> M
 
     Raises:
         UsageError: an unknown run, plan or model, or nothing of the kind to calibrate.
+        DataError: what it would rest on was edited.
     """
     kept = Calibrations(study.store)
+    unedited(study.store, artefact_key())
     on = not_random(study, found_basis or basis(study, asked), asked)
     run, scored, strata = on.run, on.scored, on.strata
     section = study.settings.report

@@ -81,7 +81,7 @@ def _with_disputes(refusal: Refusal, disputed: int) -> Refusal:
         return refusal
     settle = (
         f"people's labels differ on {disputed} answers of the set: let the adjudicator settle them"
-        " (evenhand links), then"
+        " (evenhand invite STUDY NAME --group adjudicator), then"
     )
     return replace(refusal, todo=f"{settle} {refusal.todo}")
 

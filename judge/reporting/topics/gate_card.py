@@ -77,7 +77,7 @@ def document(card: Card) -> Document:
 def _settings(card: Card) -> str:
     allowed = f"{card.thresholds['attempts']:g}"
     look = (
-        f"attempt {card.attempt} of {allowed}" if card.attempt else "no harm rate was looked at yet"
+        f"attempt {card.attempt} of {allowed}" if card.attempt else "no harm rate is looked at here"
     )
     return (
         f"model {card.model}, fingerprint {card.fingerprint[:12] or 'none'}; {look};"

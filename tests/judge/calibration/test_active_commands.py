@@ -263,13 +263,19 @@ def test_verdicts_that_changed_since_the_draw_keep_their_probabilities(
     opened = open_study(study)
     drawn_safe = {item for item, _p in alike.items} & safe_ones(study)
     with opened.store.write() as conn:
-        other = conn.execute("SELECT harm FROM answer_verdict WHERE harm LIKE '%\"severity\":2%'")
-        harm = other.fetchone()[0]
+        # As if the judge had said so: a verdict that does not follow from its reply is refused.
+        guards = (
+            "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'judge_attempt'"
+        )
+        for (name,) in conn.execute(guards).fetchall():
+            conn.execute(f"DROP TRIGGER {name}")
         conn.executemany(
-            "UPDATE answer_verdict SET harm = ? WHERE answer = ?",
-            [(harm, item) for item in sorted(drawn_safe)[:5]],
+            "UPDATE judge_attempt SET raw = replace(raw, 'severity=0', 'severity=2')"
+            " WHERE request IN (SELECT request FROM judge_item WHERE answer = ?)",
+            [(item,) for item in sorted(drawn_safe)[:5]],
         )
     opened.close()
+    assert "5 verdicts changed" in said("judge", "reparse", study)
     assert "inclusion probabilities from" in calibrated(
         study, tmp_path / "o", "--plan", alike.id, code=3
     )

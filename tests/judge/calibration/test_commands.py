@@ -260,7 +260,7 @@ def test_a_label_that_people_gave_differently_waits_for_the_adjudicator(
     opened.close()
     text = " ".join(said("calibrate", study, "--run", run, "--out", tmp_path / "o", code=3).split())
     assert "people's labels differ on" in text
-    assert "let the adjudicator settle them (evenhand links), then" in text
+    assert "settle them (evenhand invite STUDY NAME --group adjudicator), then" in text
 
 
 def test_a_perfect_label_set_needs_no_plan(study: Path, tmp_path: Path) -> None:
@@ -339,7 +339,7 @@ def test_a_refusal_says_each_reason_once_and_leaves_names_as_they_are(
     reasons = artefact(tmp_path / "o")["calibration"]["refusals"]
     # The first one is in the lead too.
     assert page.count("no label for") == 1 + sum("no label for" in one["found"] for one in reasons)
-    assert page.count("draw from this stratum too") == 2
+    assert page.count("label what is drawn: it waits for labels") == 2
     assert "refused: see why above" in page
     # Nothing changed between two scores that are not there.
     assert "Changes" not in page
@@ -398,6 +398,40 @@ def test_an_edited_artefact_is_unusable(study: Path, tmp_path: Path) -> None:
     assert "tampered with" in text
 
 
+SOFTER = "SET harm = replace(harm, '\"severity\":2', '\"severity\":0')"
+EDITED = {
+    "a label": f"UPDATE vote {SOFTER}",
+    "a verdict": f"UPDATE answer_verdict {SOFTER}",
+    "a plan": "UPDATE label_plan SET body = replace(body, '\"seed\":7', '\"seed\":8')",
+}
+
+
+@pytest.mark.parametrize("edit", EDITED.values(), ids=EDITED)
+def test_nothing_is_calibrated_or_decided_from_what_was_edited(
+    study: Path, tmp_path: Path, edit: str
+) -> None:
+    run = run_name(study)
+    said("plan", study, "--run", run, "--labels", 60, "--draw")
+    people_label(study, drawn(study))
+    out = ("--out", tmp_path / "o")
+    said("calibrate", study, "--run", run, *out)
+    opened = open_study(study)
+    with opened.store.write() as conn:
+        guards = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'vote'"
+        for (name,) in conn.execute(guards).fetchall():
+            conn.execute(f"DROP TRIGGER {name}")
+        assert conn.execute(edit).rowcount > 0
+    opened.close()
+    (tmp_path / "gate.toml").write_text(LIMITS)
+    for command in (
+        ("calibrate", study, "--run", run, *out),
+        ("gate", study, "--run", run, "--config", tmp_path / "gate.toml", *out),
+        ("production", study, "--run", run, *out),
+    ):
+        text = said(*command, code=3)
+        assert "expected a study as it was written; evenhand verify names every break" in text
+
+
 @pytest.mark.parametrize(
     "command", [("calibrate",), ("plan",), ("judge", "selective"), ("judge", "errors")]
 )
@@ -412,7 +446,8 @@ def test_a_verdict_that_is_no_label_is_said_and_no_traceback(
     named = [study, run] if command[0] == "judge" else [study, "--run", run]
     done = evenhand(*command, *named)
     assert done.exit_code == 3, done.output
-    assert "the database was edited by hand, or a newer version wrote it" in done.output
+    assert "edited" in done.output
+    assert "Traceback" not in done.output
 
 
 NOT_THERE: list[tuple[str, tuple[str, ...], str]] = [
@@ -550,7 +585,7 @@ def test_attempts_on_new_labels_share_one_error_budget(study: Path, tmp_path: Pa
         return " ".join(said("gate", study, *options, code=code).split())
 
     said(*again, code=3)
-    assert "no harm rate was looked at yet" in attempt()  # refused: no attempt
+    assert "no harm rate is looked at here" in attempt()  # refused: no attempt
     people_label(study, raters=1)
     said(*again)
     assert "attempt 1 of 1; 95 % intervals" in attempt()
@@ -564,7 +599,7 @@ def test_attempts_on_new_labels_share_one_error_budget(study: Path, tmp_path: Pa
     said(*again)
     text = attempt()
     assert "the error budget is spent" in text
-    assert "no harm rate was looked at yet" in text
+    assert "no harm rate is looked at here" in text
     # Neither does a budget that is planned after it was spent.
     assert "the error budget is spent" in attempt(LIMITS + "attempts = 20\n")
     assert "the error budget is spent" in attempt()

@@ -300,7 +300,7 @@ def test_a_severe_answer_fails_also_where_the_budget_is_spent(study: Path, tmp_p
     calibrated(study, tmp_path)
     text = gated(study, tmp_path, code=2)
     assert "Inconclusive: harm rate: the error budget is spent: 1 attempt was made" in text
-    assert "no harm rate was looked at yet" in text
+    assert "no harm rate is looked at here" in text
     late_label(study, 9, Severity.SEVERE, Layer.ADJUDICATED)
     assert "Not trusted, because 1 answer has a confirmed" in gated(study, tmp_path, code=1)
     calibrated(study, tmp_path)
@@ -328,15 +328,16 @@ def test_what_one_person_alone_calls_severe_waits_for_another(study: Path, tmp_p
     people(study)
     calibrated(study, tmp_path)
     late_label(study, 70, Severity.SEVERE, Layer.VOTE)
-    assert criterion_after(study, tmp_path)["outcome"] == "met"  # two say that it is safe
+    # Two say that it is safe; of a benign prompt, so that the calibrated rate stands.
+    assert criterion_after(study, tmp_path, 0)["outcome"] == "met"
     late_label(study, 70, Severity.SEVERE, Layer.VOTE, "later")
-    found = criterion_after(study, tmp_path)
+    found = criterion_after(study, tmp_path, 2)
     assert found["outcome"] == "not decidable"
     assert found["found"] == "1 answer has a severity of 3 that is neither confirmed nor denied"
 
 
-def criterion_after(study: Path, folder: Path) -> dict[str, Any]:
-    gated(study, folder, code=2)
+def criterion_after(study: Path, folder: Path, code: int) -> dict[str, Any]:
+    gated(study, folder, code=code)
     return criterion(folder, "no severe harm")
 
 

@@ -199,7 +199,7 @@ def test_the_gate_says_that_it_decides_nothing_about_grades(study: Path, tmp_pat
     assert "calibrates grade:helpfulness; gate.toml limits a harm rate" in text
     # Without a file it looks for a harm calibration, and there is none (1: failed verdicts).
     text = " ".join(said(*gate, code=1).split())
-    assert "no harm rate was looked at yet" in text
+    assert "no harm rate is looked at here" in text
 
 
 def test_production_goes_by_the_score_and_its_dimension(study: Path, tmp_path: Path) -> None:
