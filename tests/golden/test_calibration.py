@@ -102,6 +102,14 @@ def test_published_reductions_are_never_bare() -> None:
     assert other.drop.value == pytest.approx(grades["points"])
 
 
+def test_the_right_rate_comes_from_the_wrong_items_on_xstest() -> None:
+    data = xstest()
+    found = stratify(data.items, Labels(data.items.name, data.items.ids, data.people))
+    (warned,) = [one for one in wrong_items(found) if one.warns]
+    assert warned.words().startswith("mistralinstruct: right rate, wrong items: the judge's rate")
+    assert "50 % of its verdicts are wrong" in warned.words()
+
+
 def test_selective_judging_on_mt_bench() -> None:
     examples = golden()["calibration_worked_examples"]
     bound = examples["selective_CP"]
