@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 
 def percent(share: float) -> str:
@@ -18,11 +18,6 @@ def counted(n: int, word: str) -> str:
 def tallied(counts: Mapping[str, int]) -> str:
     """Counts by reason as one phrase."""
     return ", ".join(f"{n} {reason}" for reason, n in counts.items())
-
-
-def widths_of(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[int]:
-    """How wide each column of a text table is."""
-    return [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
 
 
 def aligned(cells: Iterable[str], widths: Iterable[int], *, words: int) -> str:
@@ -43,15 +38,6 @@ def wrapped(text: str, *, first: str, rest: str, width: int = 100) -> list[str]:
         lines[-1] += word if empty else f" {word}"
         empty = False
     return lines
-
-
-def markdown_table(
-    headings: Sequence[str], rows: Iterable[Sequence[str]], *, words: int
-) -> list[str]:
-    """A Markdown table: the first `words` columns to the left, numbers to the right."""
-    marks = ["---"] * words + ["---:"] * (len(headings) - words)
-    lines = [[*map(escaped, headings)], marks, *([*map(escaped, row)] for row in rows)]
-    return ["| " + " | ".join(line) + " |" for line in lines]
 
 
 def escaped(text: str) -> str:
