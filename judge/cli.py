@@ -268,6 +268,29 @@ def score(
         click.echo(f"Wrote {len(written)} files into {folder}", err=True)
 
 
+@main.command()
+@click.argument("before")
+@click.argument("after")
+@click.option(
+    "--suppose-n",
+    type=click.IntRange(1, 10_000_000),
+    metavar="N",
+    help="Suppose so many items each; the intervals are then called hypothetical.",
+)
+def change(before: str, after: str, suppose_n: int | None) -> None:
+    """Say what a published change comes to: relative, in points, and between which values.
+
+    BEFORE and AFTER are shares (71%), counts (71/100) or grades (6.05). Without counts there is
+    no interval.
+
+    \b
+    Example: evenhand change 71% 42% --suppose-n 100
+    """
+    from judge.commands.change_command import change_text
+
+    click.echo(change_text(before, after, suppose_n), nl=False)
+
+
 @main.command("plan-analysis")
 @STUDY
 def plan_analysis(study: Path) -> None:

@@ -19,7 +19,7 @@ as values; an estimator that is given refused strata returns no value, and never
 | poststratified, posterior, linearised | the default score: a finite set, or a population |
 | companions | people alone, PPI, PPI++ and the width gained |
 | rogan_gladen | for labels from another set only |
-| ratios, contrasts | relative reduction and drop; differences between models |
+| ratios, contrasts | relative reduction, and differences, between calibrated models |
 | wrong_items | the right rate from the wrong items |
 | selective | verdicts kept only where the judge is sure |
 | active, active_calibration | labels chosen by their use: the score, and what stands beside it |

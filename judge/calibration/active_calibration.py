@@ -21,9 +21,9 @@ from judge.calibration.active import active_score, cross_fitted
 from judge.calibration.columns import Chances
 from judge.calibration.companions import Companions, companions_of
 from judge.calibration.poststratified import LEVEL, NAMES, Target
-from judge.calibration.ratios import Change, change_of_intervals
 from judge.calibration.refusals import REFUSED, refusal_words
 from judge.calibration.strata import Strata
+from judge.stats.changes import Change, change_of_intervals
 from judge.stats.coefficients import FloatArray
 from judge.stats.estimate import Estimate
 

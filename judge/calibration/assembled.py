@@ -19,11 +19,12 @@ from judge.calibration.columns import FAILED, JOINED, Kind
 from judge.calibration.companions import Companions, companions
 from judge.calibration.label_error import LabelError, Twice, label_error
 from judge.calibration.poststratified import Target, calibrated
-from judge.calibration.ratios import Change, calibrated_change
+from judge.calibration.ratios import calibrated_change
 from judge.calibration.refusals import Refusal
 from judge.calibration.strata import Strata
 from judge.calibration.stratum import Stratum
 from judge.calibration.wrong_items import WrongItems, wrong_items
+from judge.stats.changes import Change
 from judge.stats.estimate import Estimate
 
 BY_STRATA = "labels drawn alike within strata: Σ W_h ȳ_h"

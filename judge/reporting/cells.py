@@ -55,6 +55,11 @@ def points(estimate: Estimate) -> Cell:
     return _figure(estimate, lambda value: signed(100 * value, 1))
 
 
+def reduction(estimate: Estimate) -> Cell:
+    """A relative reduction in percent: 40.8 [23.1, 54.5]; an increase has a minus."""
+    return _figure(estimate, reduction_words)
+
+
 def coefficient(estimate: Estimate) -> Cell:
     """Kappa and its like without the leading zero: .426 [.352, .503]."""
     return _figure(estimate, coefficient_words)
@@ -73,6 +78,11 @@ def grade(estimate: Estimate) -> Cell:
 def grade_alone(estimate: Estimate) -> Cell:
     """A mean grade without its interval."""
     return _alone(estimate, lambda value: f"{value:.2f}")
+
+
+def reduction_words(value: float) -> str:
+    """In percent, one decimal: 40.8; below 0 an increase, −12.5."""
+    return signed(100 * value, 1).removeprefix("+")
 
 
 def coefficient_words(value: float) -> str:

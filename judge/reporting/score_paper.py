@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 from judge.reporting.document import Document, Facts, Section, Text, Weight
 from judge.reporting.plain import plain
 from judge.reporting.scores import ScoreReport
 from judge.reporting.topics import (
+    changes,
     collapse,
     contrast,
     escalation,
@@ -19,6 +21,7 @@ from judge.reporting.topics import (
     trade_off,
 )
 from judge.stats.answer_labels import RAW, SIMULATED
+from judge.stats.grades import GradeTable
 
 TITLE = "Harm scores"
 SCHEMA = "evenhand.score/1"
@@ -26,6 +29,7 @@ SCHEMA = "evenhand.score/1"
 DEFINITIONS = {
     **harm.DEFINITIONS,
     **over_refusal.DEFINITIONS,
+    **changes.DEFINITIONS,
     **contrast.DEFINITIONS,
     **escalation.DEFINITIONS,
     **preference.DEFINITIONS,
@@ -93,6 +97,9 @@ def _lead(report: ScoreReport) -> Iterator[Text]:
                 Weight.WARNING,
             )
         yield harm.headline(one)
+        changed = changes.headline(one.changes, harm.title_of(one))
+        if changed is not None:
+            yield changed
     if report.sources and not any(row.full.items for one in report.sources for row in one.refusals):
         yield Text(over_refusal.NONE, Weight.WARNING)
 
@@ -115,7 +122,7 @@ def _sections(report: ScoreReport) -> Iterator[Section]:
     yield from (harm.section(one, report.unsafe_from) for one in report.sources)
     yield preference.section(report.preferences, report.reference)
     if report.grades:
-        shown = tuple(grades.section(table) for table in report.grades)
+        shown = tuple(_grades(report, table) for table in report.grades)
         yield Section(
             "grades",
             f"Helpfulness: grades of single answers ({RAW})",
@@ -127,3 +134,15 @@ def _sections(report: ScoreReport) -> Iterator[Section]:
     yield Section("scope", "What these scores can and cannot say", (Facts(SCOPE_NOTE),))
     meanings = tuple(f"{word}: {meaning}" for word, meaning in DEFINITIONS.items())
     yield Section("definitions", "How to read", (Facts(meanings),))
+
+
+def _grades(report: ScoreReport, table: GradeTable) -> Section:
+    """One judge's grades, and how they change from the reference."""
+    section = grades.section(table)
+    by = f"judge {table.judge} ({RAW})"
+    changed = tuple(
+        changes.grade_table(one, by)
+        for one in report.grade_changes
+        if (one.judge, one.dimension) == (table.judge, table.dimension)
+    )
+    return replace(section, parts=(*section.parts, *changed))

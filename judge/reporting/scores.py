@@ -1,13 +1,12 @@
 """Harm scores of a study as values: by source, with over-refusal, helpfulness and collapse.
 
 `judge.reporting.score_paper` sets them as a document. Nothing here is calibrated: a judge's rate is
-what the judge says. Relative reductions belong to `judge.calibration` and would stand on
-:class:`SourceScores`, beside the raw values that they need.
+what the judge says, and so is what it says of a change between models.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -31,9 +30,11 @@ from judge.stats.contrast import Contrast, contrasts
 from judge.stats.drawn import Drawn
 from judge.stats.escalation import Escalation, escalations
 from judge.stats.estimate import Estimate
-from judge.stats.grades import GradeTable, grade_tables
+from judge.stats.grades import GradeTable, grade_tables, grade_values
+from judge.stats.harm_changes import HarmChanges, harm_changes
 from judge.stats.harm_scores import HarmScore, harm_scores
 from judge.stats.harm_wins import AgainstReference, against_reference
+from judge.stats.model_changes import ModelChange, mean_changes
 from judge.stats.refusals import OverRefusal, over_refusal
 from judge.stats.win_rates import Comparison
 
@@ -54,6 +55,17 @@ class SourceScores:
     refusals: tuple[OverRefusal, ...]
     contrasts: tuple[Contrast, ...]
     escalations: tuple[Escalation, ...]
+    changes: tuple[HarmChanges, ...]
+    """From the reference to the others, where one is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class GradeChanges:
+    """From the reference's mean grade to those of the others, by one judge on one dimension."""
+
+    judge: str
+    dimension: str
+    rows: tuple[ModelChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +123,7 @@ class ScoreReport:
     preferences: tuple[Preference, ...]
     grades: tuple[GradeTable, ...]
     """On prompts that ask for nothing harmful."""
+    grade_changes: tuple[GradeChanges, ...]
     trade_offs: tuple[TradeOffValues, ...]
     collapse: tuple[Collapse, ...]
 
@@ -152,7 +165,7 @@ def score_report(
     Args:
         made_from: of the study.
         settings: level, resamples and seed.
-        reference: the model that others are compared with, for pairwise wins and collapse.
+        reference: the model that others are compared with: changes, pairwise wins, collapse.
         unsafe_from: from which severity on an answer is unsafe.
         versions: models that are versions of one, oldest first, beside those of one name.
 
@@ -166,10 +179,11 @@ def score_report(
     _must_know(models, [name for chain in versions for name in chain], "--versions")
     how = Resampling(settings.level, settings.resamples, settings.seed)
     found = harm_sources(made_from.table, made_from.places, made_from.plans)
-    grades = _grades(made_from, how)
+    graded = _helpful_grades(made_from)
+    grades = grade_tables(graded, {}, level=how.level, resamples=how.resamples, seed=how.seed)
     if not any(one.answers for one in found) and not grades:
         raise NothingComputable(WHAT_TO_DO)
-    sources = tuple(_scores(one, how, unsafe_from) for one in found if one.answers)
+    sources = tuple(_scores(one, how, unsafe_from, reference) for one in found if one.answers)
     chains = (*made_from.versions, *map(tuple, versions))
     return ScoreReport(
         title=made_from.title,
@@ -181,6 +195,7 @@ def score_report(
         sources=sources,
         preferences=tuple(_preferences(made_from.table, reference, how)),
         grades=grades,
+        grade_changes=tuple(_grade_changes(grades, graded, reference)),
         trade_offs=tuple(
             _trade_off(source, table, chains)
             for source in sources
@@ -200,8 +215,10 @@ def _must_know(models: Sequence[str], named: Sequence[str], option: str) -> None
             )
 
 
-def _scores(source: HarmSource, how: Resampling, cut: Severity) -> SourceScores:
+def _scores(source: HarmSource, how: Resampling, cut: Severity, reference: str) -> SourceScores:
     answers, words = source.answers, source.words
+    scores = harm_scores(answers, words, how, cut=cut)
+    refusals = over_refusal(answers, words, how)
     return SourceScores(
         source=source.name,
         judge=source.judge,
@@ -210,23 +227,34 @@ def _scores(source: HarmSource, how: Resampling, cut: Severity) -> SourceScores:
         answers=len(answers),
         left_out=source.left_out,
         drawn=source.drawn,
-        scores=harm_scores(answers, words, how, cut=cut),
-        refusals=over_refusal(answers, words, how),
+        scores=scores,
+        refusals=refusals,
         contrasts=contrasts(answers, words, how, cut=cut),
         escalations=escalations(answers, words, how, cut=cut),
+        changes=harm_changes(answers, scores, refusals, reference, cut, source.drawn),
     )
 
 
-def _grades(made_from: ScoreMaterial, how: Resampling) -> tuple[GradeTable, ...]:
-    """Grades of answers to prompts that ask for nothing harmful, models told apart by version.
+def _helpful_grades(made_from: ScoreMaterial) -> pd.DataFrame:
+    """Rows about answers to prompts that ask for nothing harmful, models told apart by version.
 
     On a harmful prompt a high grade for help would be a fault.
     """
     places = made_from.places
     wanted = [unit for unit, place in places.items() if place.prompts is not PromptSet.HARMFUL]
     rows = made_from.table[made_from.table["unit_id"].isin(wanted)]
-    rows = rows.assign(model_a=[places[unit].model for unit in rows["unit_id"]])
-    return grade_tables(rows, {}, level=how.level, resamples=how.resamples, seed=how.seed)
+    return rows.assign(model_a=[places[unit].model for unit in rows["unit_id"]])
+
+
+def _grade_changes(
+    grades: Sequence[GradeTable], rows: pd.DataFrame, reference: str
+) -> Iterator[GradeChanges]:
+    values = grade_values(rows)
+    for table in grades:
+        means = {row.model: row.mean for row in table.rows}
+        found = mean_changes(reference, means, values[table.judge, table.dimension])
+        if found:
+            yield GradeChanges(table.judge, table.dimension, found)
 
 
 def _preferences(table: pd.DataFrame, reference: str, how: Resampling) -> list[Preference]:

@@ -11,7 +11,7 @@ LEVEL = 0.95
 METHOD = "exact (Clopper–Pearson), items independent"
 
 
-def clopper_pearson(count: int, n: int, level: float = LEVEL) -> tuple[float, float]:
+def clopper_pearson(count: float, n: int, level: float = LEVEL) -> tuple[float, float]:
     """The exact interval of a share, 0 < `level` < 1: covers at least `level`, often more.
 
     0 of n gives 0 to 1 − ((1 − level) / 2)^(1/n), n of n its mirror image.

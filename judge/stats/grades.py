@@ -17,6 +17,7 @@ from annotate.harm import HARM
 from annotate.records import SourceKind, Status, Subject
 from judge.ask.prompt import MTBENCH101
 from judge.stats.estimate import Estimate
+from judge.stats.model_changes import Valued
 from judge.stats.mtbench101 import TASKS, Dialogue, Grade, How, overall, task_scores
 from judge.stats.ratios import Ratio, estimated
 from judge.stats.replicates import Stability, grade_stability
@@ -80,13 +81,33 @@ def grade_tables(
         resamples: bootstrap resamples of questions.
         seed: same seed, same intervals.
     """
+    return tuple(
+        _table(judge, dimension, rows, questions, level, resamples, seed)
+        for (judge, dimension), rows in sorted(_by_judge(table).items())
+    )
+
+
+def grade_values(table: pd.DataFrame) -> dict[tuple[str, str], dict[str, list[Valued]]]:
+    """What the means of :func:`grade_tables` are of: (judge, dimension) → model → grades."""
+    found: dict[tuple[str, str], dict[str, list[Valued]]] = {}
+    for key, rows in _by_judge(table).items():
+        models: dict[str, list[Valued]] = {row.model: [] for row in rows}
+        for row in rows:
+            if row.occurrence == 1 and row.turn > 0 and not isinstance(row.grade, str):
+                models[row.model].append(Valued(_name(row.question), row.grade))
+        found[key] = models
+    return found
+
+
+def _by_judge(table: pd.DataFrame) -> dict[tuple[str, str], list[_Row]]:
     found: dict[tuple[str, str], list[_Row]] = defaultdict(list)
     for row in _graded(table).to_dict("records"):
         found[str(row["source_id"]), str(row["dimension"])].append(_row(row))
-    return tuple(
-        _table(judge, dimension, rows, questions, level, resamples, seed)
-        for (judge, dimension), rows in sorted(found.items())
-    )
+    return found
+
+
+def _name(question: tuple[str, str]) -> str:
+    return f"{question[0]}\x1f{question[1]}"
 
 
 def _graded(table: pd.DataFrame) -> pd.DataFrame:
@@ -123,7 +144,7 @@ def _table(
     first = [row for row in rows if row.occurrence == 1]
     where = f"grades of judge {judge}; dimension {dimension}"
     ratios = dict(_ratios(first))
-    names = {q: f"{q[0]}\x1f{q[1]}" for q in sorted({row.question for row in first})}
+    names = {q: _name(q) for q in sorted({row.question for row in first})}
     estimates = estimated(
         ratios, list(names.values()), where, level=level, resamples=resamples, seed=seed
     )
@@ -164,7 +185,7 @@ def _ratios(rows: list[_Row]) -> Iterator[tuple[tuple[str, int | None], Ratio]]:
             if isinstance(row.grade, str):
                 failed[row.grade] += 1
             else:
-                question = f"{row.question[0]}\x1f{row.question[1]}"
+                question = _name(row.question)
                 top[question] += row.grade
                 bottom[question] += 1
         reason = "no grade" if not failed else "every grade failed"

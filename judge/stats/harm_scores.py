@@ -8,8 +8,7 @@ judge says, not what is so: `judge.calibration` corrects it.
 Unknown dialogues (a failed verdict, a turn without a label) are in no rate; the bounds read them
 both ways, since failures pile up on harmful answers.
 
-A relative reduction between models is `judge.calibration`'s, too: it needs both raw values beside
-it, which are here.
+Changes between models are `judge.stats.harm_changes`'.
 """
 
 from __future__ import annotations

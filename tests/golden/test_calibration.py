@@ -12,13 +12,14 @@ import pytest
 from judge.calibration.columns import Items, Kind, Labels
 from judge.calibration.companions import companions, ppi_mean, wilson
 from judge.calibration.poststratified import Target, calibrated, point, variance
-from judge.calibration.ratios import calibrated_change, change_of_counts, published_change
+from judge.calibration.ratios import calibrated_change
 from judge.calibration.refusals import Why
 from judge.calibration.rogan_gladen import JudgeErrors, allocation, rogan_gladen
 from judge.calibration.selective import risk_upper
 from judge.calibration.strata import stratify
 from judge.calibration.wrong_items import wrong_items
 from judge.commands.selective_command import selected
+from judge.stats.changes import change_of_counts, published_change
 from judge.stats.distributions import normal_quantile
 from tests.golden.test_mt_bench_agreement import tidy_table
 from tests.judge.calibration import real

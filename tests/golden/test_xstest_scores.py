@@ -11,8 +11,11 @@ import pytest
 from annotate.harm import HarmLabel, ResponseType, Severity
 from annotate.records import PromptSet
 from judge.stats.bounded import Resampling, bounded
+from judge.stats.drawn import Drawn
+from judge.stats.harm_changes import harm_changes
 from judge.stats.harm_scores import harm_scores
 from judge.stats.labelled_answers import LabelledAnswer, Turn, items, unsafe
+from judge.stats.model_changes import ModelChange
 from judge.stats.refusals import over_refusal
 from tests.golden.test_mt_bench_agreement import SHARED
 
@@ -113,3 +116,31 @@ def test_every_model_with_exact_intervals_and_over_refusal(
     assert {one.items for one in refused.values()} == {250}
     # The earlier Llama 2 with its original system prompt is the one known to over-refuse.
     assert max(refused, key=lambda name: refused[name].hits) == "llama2orig"
+
+
+def test_the_relative_reduction_of_people_and_what_the_judges_failures_make_of_its_own(
+    people: list[LabelledAnswer], judge: list[LabelledAnswer], golden: dict[str, object]
+) -> None:
+    excluded, safe = golden["unlabelled_excluded"], golden["unlabelled_counted_safe"]
+    assert isinstance(excluded, dict)
+    assert isinstance(safe, dict)
+    expected = safe["relative_reduction_mistralinstruct_to_mistralguard"]
+    rows = {name: changed(answers) for name, answers in (("people", people), ("judge", judge))}
+    assert round(rows["people"].change.relative.value or 0, 3) == expected["people"]
+    assert rows["people"].least == rows["people"].most
+    # 11 of the judge's verdicts failed, all on mistralinstruct: left out, or read as safe.
+    assert (
+        round(rows["judge"].change.relative.value or 0, 3) == excluded["relative_reduction_judge"]
+    )
+    assert round(rows["judge"].least or 0, 3) == expected["judge"]
+    assert (rows["people"].shared, rows["judge"].shared) == (200, 189)
+    # And neither reading of the judge's comes near what people find.
+    assert (rows["judge"].change.relative.high or 1) < (rows["people"].change.relative.low or 0)
+
+
+def changed(answers: list[LabelledAnswer]) -> ModelChange:
+    scores, refusals = harm_scores(answers, "x", HOW), over_refusal(answers, "x", HOW)
+    found = harm_changes(
+        answers, scores, refusals, "mistralinstruct", Severity.ACTIONABLE, Drawn.EVENLY
+    )
+    return next(row for row in found[0].rows if row.model == "mistralguard")

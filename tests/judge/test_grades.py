@@ -19,7 +19,7 @@ from judge.database.table import tidy
 from judge.engine.runner import run
 from judge.reporting.report import to_json, to_markdown, to_text
 from judge.reporting.summary import agreement_report
-from judge.stats.grades import GradeTable, grade_tables
+from judge.stats.grades import GradeTable, grade_tables, grade_values
 from judge.stats.mtbench101 import TASKS
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion
 from tests.judge.study import settings
@@ -52,6 +52,26 @@ def row(
 
 def tables(rows: list[dict[str, object]]) -> tuple[GradeTable, ...]:
     return grade_tables(pd.DataFrame(rows), {}, level=0.95, resamples=200, seed=7)
+
+
+def test_values_are_what_the_means_are_of() -> None:
+    rows = [
+        row(1, "alder", 1, 8.0),
+        row(1, "alder", 2, 4.0),
+        row(1, "alder", 0, 1.0),
+        row(1, "alder", 1, 2.0, occurrence=2),
+        row(2, "alder", 1, "timeout"),
+        row(2, "birch", 1, "timeout"),
+    ]
+    (values,) = grade_values(pd.DataFrame(rows)).values()
+    assert {name: [one.value for one in found] for name, found in values.items()} == {
+        "alder": [8.0, 4.0],
+        "birch": [],
+    }
+    assert len({one.question for one in values["alder"]}) == 1
+    (table,) = tables(rows)
+    means = {one.model: one.mean for one in table.rows}
+    assert (means["alder"].value, means["alder"].n, means["birch"].value) == (6, 2, None)
 
 
 def test_means_by_model_and_turn_and_failures_apart() -> None:

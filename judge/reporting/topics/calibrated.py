@@ -206,15 +206,27 @@ def _changes(values: Calibration) -> Table:
                 *(
                     (_short(cells.number(change.drop)),)
                     if graded
-                    else (_short(cells.points(change.drop)), _short(cells.share(change.relative)))
+                    else (
+                        _short(cells.points(change.drop)),
+                        _short(cells.reduction(change.relative)),
+                    )
                 ),
             )
             for before, after, change in values.changes
         ),
-        ()
-        if graded
-        else ("A relative reduction without both values says little; quote them together.",),
+        () if graded else tuple(_quotes(values)),
     )
+
+
+def _quotes(values: Calibration) -> Iterator[str]:
+    """A relative reduction without both values says little."""
+    words = [
+        f"{after}, {change.words()}"
+        for _before, after, change in values.changes
+        if change.relative.value is not None
+    ]
+    if words:
+        yield f"To quote: {'; '.join(words)}."
 
 
 def _label_error(values: LabelError) -> Iterator[str]:

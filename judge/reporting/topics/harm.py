@@ -12,7 +12,7 @@ from judge.reporting.document import Cell, Column, Facts, Part, Section, Table, 
 from judge.reporting.layout import counted, percent, tallied
 from judge.reporting.scope import slug
 from judge.reporting.scores import SourceScores
-from judge.reporting.topics import contrast, escalation, over_refusal
+from judge.reporting.topics import changes, contrast, escalation, over_refusal
 from judge.reporting.wordings import capital, indicative
 from judge.stats.answer_labels import PEOPLE, RAW
 from judge.stats.drawn import Drawn
@@ -75,17 +75,16 @@ def _declines(share: float | None) -> str:
 def section(found: SourceScores, cut: Severity) -> Section:
     """One source's scores, over-refusal, contrast sets and escalation."""
     key = key_of(found)
-    inner = [over_refusal.section(found.refusals, title_of(found), key)]
+    title = title_of(found)
+    inner = [over_refusal.section(found.refusals, title, key)]
     if found.contrasts:
-        inner.append(contrast.section(found.contrasts, title_of(found), key))
+        inner.append(contrast.section(found.contrasts, title, key))
     if found.escalations:
-        inner.append(escalation.section(found.escalations, title_of(found), key))
-    return Section(
-        f"harm-{key}",
-        f"Harm by {title_of(found)}",
-        tuple(_parts(found, cut, key)),
-        tuple(inner),
-    )
+        inner.append(escalation.section(found.escalations, title, key))
+    if found.changes:
+        tables = tuple(changes.table(one, title, key) for one in found.changes)
+        inner.insert(0, Section(f"changes-{key}", f"Changes by {title}", tables))
+    return Section(f"harm-{key}", f"Harm by {title}", tuple(_parts(found, cut, key)), tuple(inner))
 
 
 def _parts(found: SourceScores, cut: Severity, key: str) -> Iterator[Part]:

@@ -20,8 +20,8 @@ COLUMNS = (Column("model", words=True), *map(Column, (
     "wins", "ties", "both bad", "losses", "left out", "ties half %", "seed recipe %",
 )))  # fmt: skip
 NO_REFERENCE = (
-    "Pairwise wins need a reference: name one with --reference MODEL. Its collapse diagnostics"
-    " become the baseline, too."
+    "Pairwise wins need a reference: name one with --reference MODEL. Changes of rates and grades"
+    " are then from it, too, and its collapse diagnostics become the baseline."
 )
 
 

@@ -1,131 +1,21 @@
-"""Relative reductions and drops, never without the values they are between."""
+"""Relative reductions and drops of calibrated scores."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
-from statsmodels.stats.proportion import confint_proportions_2indep
 
 from judge.calibration.assembled import assemble
 from judge.calibration.columns import Kind
 from judge.calibration.contrasts import difference
 from judge.calibration.poststratified import Target
-from judge.calibration.ratios import (
-    HYPOTHETICAL,
-    NOTHING,
-    Change,
-    calibrated_change,
-    change_of_counts,
-    change_of_intervals,
-    change_on_same_prompts,
-    published_change,
-)
-from judge.stats.estimate import Estimate
+from judge.calibration.ratios import calibrated_change
+from judge.stats.changes import NOTHING
 from tests.judge.calibration.tables import harm, strata
-
-
-def held(one: Estimate, truth: float) -> bool:
-    assert one.low is not None
-    assert one.high is not None
-    return one.low <= truth <= one.high
-
-
-@pytest.mark.parametrize(("before", "after"), [((71, 100), (42, 100)), ((30, 200), (12, 150))])
-def test_the_log_risk_ratio_is_that_of_statsmodels(before: Any, after: Any) -> None:
-    made = change_of_counts(before, after, "x").relative
-    low, high = confint_proportions_2indep(
-        *after, *before, compare="ratio", method="log", correction=False
-    )
-    assert (made.low, made.high) == pytest.approx((1 - high, 1 - low), abs=1e-12)
-
-
-def test_an_unpublished_n_makes_every_interval_hypothetical() -> None:
-    made = change_of_counts((71, 100), (42, 100), "x", published=False)
-    for one in (made.before, made.after, made.relative, made.drop):
-        assert one.method.startswith(HYPOTHETICAL)
-    assert made.words() == "40.8 % relative (71 % → 42 %)"
-    assert held(made.drop, 0.29)
-
-
-WORDS = {
-    "published": (published_change(6.05, 5.46, "x"), False, "9.8 % relative (6.05 → 5.46)"),
-    "nothing before": (
-        change_of_counts((0, 10), (1, 10), "x"),
-        True,
-        f"relative reduction {NOTHING} (0 % → 10 %)",
-    ),
-    "more": (change_of_counts((1, 10), (2, 10), "x"), True, "-100.0 % relative (10 % → 20 %)"),
-}
-
-
-@pytest.mark.parametrize("case", WORDS.values(), ids=WORDS)
-def test_never_bare(case: tuple[Change, bool, str]) -> None:
-    made, percent, words = case
-    assert made.words(percent=percent) == words
-
-
-def test_nothing_before_is_undefined_and_the_drop_is_not() -> None:
-    made = change_of_counts((0, 50), (5, 50), "x")
-    assert (made.relative.value, made.relative.low, made.relative.reason) == (None, None, NOTHING)
-    assert made.drop.value == pytest.approx(-0.1)
-    assert held(made.drop, -0.1)
-
-
-def test_nothing_after_has_a_finite_lower_end() -> None:
-    made = change_of_counts((20, 50), (0, 50), "x").relative
-    assert (made.value, made.high) == (1, 1)
-    assert made.low is not None
-    assert 0.8 < made.low < 1
-
-
-def test_same_prompts_are_paired() -> None:
-    rng = np.random.default_rng(1)
-    hard = rng.random(300)
-    before, after = ((hard > cut).astype(float) for cut in (0.5, 0.6))
-    paired = change_on_same_prompts(before, after, "x")
-    independent = change_of_counts((int(before.sum()), 300), (int(after.sum()), 300), "x")
-    assert paired.relative.value == independent.relative.value
-    widths = [
-        one.high - one.low
-        for one in (paired.drop, independent.drop)
-        if one.low is not None and one.high is not None
-    ]
-    assert widths[0] < 0.5 * widths[1]
-    # r₁ (1 − relative) from u = after / r₁ − before / r₀
-    r0, r1 = before.mean(), after.mean()
-    spread = np.std(after / r1 - before / r0, ddof=1) / math.sqrt(300)
-    assert paired.relative.low == pytest.approx(1 - r1 / r0 * math.exp(1.96793 * spread), abs=1e-5)
-    # drop: the standard error of a mean of 0s and 1s, by hand
-    lost = (before - after).mean()
-    reach = 1.968 * math.sqrt(lost * (1 - lost) / 299)
-    assert paired.drop.low == pytest.approx(lost - reach, abs=2e-4)
-
-
-EDGES = {
-    "nothing after": ([1.0, 0.0, 1.0], [0.0, 0.0, 0.0], "its logarithm infinite"),
-    "one prompt": ([1.0], [0.5], "one prompt"),
-    "nothing before": ([0.0, 0.0], [1.0, 0.0], NOTHING),
-}
-
-
-@pytest.mark.parametrize("case", EDGES.values(), ids=EDGES)
-def test_same_prompts_at_the_edges(case: tuple[list[float], list[float], str]) -> None:
-    before, after, reason = case
-    made = change_on_same_prompts(np.array(before), np.array(after), "x").relative
-    assert made.low is None
-    assert reason in made.reason
-
-
-def test_columns_that_are_no_pair_are_an_error() -> None:
-    with pytest.raises(ValueError, match="the same prompts twice"):
-        change_on_same_prompts(np.ones(2), np.ones(3), "x")
-    with pytest.raises(ValueError, match="5 of 4"):
-        change_of_counts((5, 4), (1, 4), "x")
-
+from tests.judge.stats.holding import held
 
 TWO = {
     ("old", "harmful"): (60, harm(20, 10)),
@@ -233,79 +123,6 @@ def test_merged_verdicts_that_say_the_same_have_a_raw_rate(merged: str, raw: flo
     found = assemble(strata(cells, Kind.PAIRS)).scores[0].raw
     assert found.value == (raw if raw is None else pytest.approx(raw))
     assert found.reason
-
-
-def between(value: float, low: float | None, high: float | None) -> Estimate:
-    reason = "" if low is not None else "no interval: x"
-    return Estimate("x", value, "x", 100, 100, reason, low, high)
-
-
-def test_from_even_intervals_the_ratio_is_fiellers_and_the_drop_pythagoras() -> None:
-    before, after, reach_b, reach_a = 0.4, 0.1, 0.12, 0.05
-    made = change_of_intervals(
-        between(before, before - reach_b, before + reach_b),
-        between(after, after - reach_a, after + reach_a),
-    )
-    # Fieller: the ratios R at which (after − R before)² = reach_a² + R² reach_b².
-    roots = np.roots([before**2 - reach_b**2, -2 * before * after, after**2 - reach_a**2])
-    assert (made.relative.low, made.relative.high) == pytest.approx(
-        (1 - roots.max(), 1 - roots.min())
-    )
-    assert made.relative.value == pytest.approx(0.75)
-    assert (made.drop.low, made.drop.high) == pytest.approx((0.3 - 0.13, 0.3 + 0.13))
-
-
-def test_uneven_intervals_count_by_the_end_that_matters() -> None:
-    made = change_of_intervals(between(0.3, 0.27, 0.7), between(0.1, 0.06, 0.11))
-    # The least drop has a small first value and a great second one.
-    assert made.drop.low == pytest.approx(0.2 - math.hypot(0.03, 0.01))
-    assert made.drop.high == pytest.approx(0.2 + math.hypot(0.4, 0.04))
-    # The ends are the ratios R at which (after − R before)² is the sum of what is recovered from
-    # after's end and, R² times, from before's.
-    low, high = 1 - (made.relative.high or 0), 1 - (made.relative.low or 0)
-    assert (0.1 - 0.3 * low) ** 2 == pytest.approx(0.04**2 + low**2 * 0.4**2)
-    assert (0.1 - 0.3 * high) ** 2 == pytest.approx(0.01**2 + high**2 * 0.03**2)
-    assert low < 1 / 3 < high
-
-
-OPEN = {
-    "nothing left": (between(0.3, 0.2, 0.4), between(0.0, 0.0, 0.02), 1.0, ""),
-    "the first may be 0": (
-        between(0.01, 0.0, 0.04),
-        between(0.02, 0.01, 0.04),
-        None,
-        "no interval: the first value may be 0",
-    ),
-    "no interval": (
-        between(0.1, None, None),
-        between(0.02, 0.01, 0.04),
-        None,
-        "no interval: one of the two values has none",
-    ),
-    "nothing before": (between(0.0, 0.0, 0.1), between(0.1, 0.0, 0.2), None, NOTHING),
-}
-
-
-@pytest.mark.parametrize("case", OPEN.values(), ids=OPEN)
-def test_intervals_that_end_at_nothing(case: Any) -> None:
-    before, after, high, reason = case
-    made = change_of_intervals(before, after)
-    assert made.relative.high == (None if high is None else pytest.approx(high))
-    assert made.relative.reason == reason
-
-
-def test_from_intervals_of_simulated_counts_both_hold() -> None:
-    rng, hits = np.random.default_rng(0), [0, 0]
-    for _ in range(500):
-        ends = []
-        for rate in (0.2, 0.05):
-            count = int(rng.binomial(200, rate))
-            made = change_of_counts((count, 200), (count, 200), "x").before
-            ends.append(made)
-        change = change_of_intervals(*ends)
-        hits[0] += held(change.relative, 0.75)
-        hits[1] += held(change.drop, 0.15)
-    assert min(hits) >= 0.92 * 500
 
 
 @pytest.mark.parametrize("together", [True, False])

@@ -130,6 +130,39 @@ def test_rates_bounds_and_refusals_are_those_of_the_labels(scored: tuple[str, Pa
     assert [turn["by_now"]["hits"] for turn in curve["curve"]] == [0, 1]
 
 
+def test_changes_are_from_the_reference_with_both_values(
+    study: Path, scored: tuple[str, Path], tmp_path: Path
+) -> None:
+    done = evenhand("score", study, "--reference", "alder", "--out", tmp_path, "--no-figures",
+                    "--resamples", 200)  # fmt: skip
+    assert done.exit_code == 0
+    (source,) = values(tmp_path)["sources"]
+    (harm, refusals) = source["changes"]
+    assert (harm["measure"], harm["prompts"], refusals["measure"]) == (
+        "harm rate",
+        "harmful",
+        "full refusals",
+    )
+    (row,) = harm["rows"]
+    change = row["change"]
+    assert (row["reference"], row["model"], row["shared"]) == ("alder", "birch", 1)
+    # Alder harms on one question and failed on the other; birch refuses both.
+    assert (change["before"]["value"], change["after"]["value"]) == (1, 0)
+    assert (change["relative"]["value"], change["drop"]["value"]) == (1, 1)
+    assert (row["least"], row["most"]) == (1, 1)
+    lead = done.stdout.partition("Harmlessness against")[0]
+    assert "from alder: birch 100.0 % relative (100 % → 0 %) [" in " ".join(lead.split())
+    said = " ".join(done.stdout.split())
+    assert "benign prompts refused in full; by judge fake-model (raw, uncalibrated)" in said
+    assert "62.5 % relative (8 → 3)" in said
+    table = (tmp_path / "tables" / "changes-harmful-fake-model.csv").read_text("utf-8")
+    assert "birch" in table
+    # Nothing to be relative to: birch never harms.
+    (row,) = values(scored[1])["sources"][0]["changes"][0]["rows"]
+    assert row["change"]["relative"]["reason"] == "not defined: the first value is 0"
+    assert "not defined: the first value is 0" in scored[0]
+
+
 def test_escalation_is_drawn_a_plot_for_each_set_and_length(scored: tuple[str, Path]) -> None:
     out = scored[1]
     drawn = {path.name for path in (out / "figures").glob("escalation-*")}
@@ -191,6 +224,7 @@ def test_another_cut_moves_the_score(study: Path, tmp_path: Path) -> None:
     assert (first["model"], first["harmlessness"]["value"]) == ("alder", 100)
     assert "Name a baseline with --reference MODEL" in done.stdout
     assert "Pairwise wins need a reference" in done.stdout
+    assert source["changes"] == []
 
 
 def test_without_labels_and_grades_it_says_what_to_do(tmp_path: Path) -> None:
