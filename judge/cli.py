@@ -17,6 +17,7 @@ from judge.commands.calibration_group import calibrate, gate, production
 from judge.commands.judge_group import judge
 from judge.commands.opened import STUDY, Opened
 from judge.commands.plan_group import plan
+from judge.commands.published import exports
 
 if TYPE_CHECKING:
     from annotate.importer import Account
@@ -207,7 +208,7 @@ def report(
     levels = tuple(dict.fromkeys(word.strip() for word in by.split(",") if word.strip()))
     asked = Asked(raters, against, levels, resamples)
     with Opened(study) as opened:
-        folder = out or _exports(study)
+        folder = out or exports(study)
         must_be_folder(folder)
         found = compute(opened, asked)
         click.echo(to_text(found.document, str(folder)), nl=False)
@@ -260,7 +261,7 @@ def score(
     chains = tuple(tuple(word.strip() for word in one.split(",")) for one in versions)
     asked = Asked(reference, Severity(unsafe_from), chains, resamples)
     with Opened(study) as opened:
-        folder = out or _exports(study) / "score"
+        folder = out or exports(study) / "score"
         must_be_folder(folder)
         found = compute(opened, asked)
         click.echo(to_text(found.document, str(folder)), nl=False)
@@ -320,7 +321,7 @@ def export(study: Path, out: Path | None) -> None:
     from annotate.export import export_votes
 
     with Opened(study) as opened:
-        for path, rows in export_votes(opened.store, out or _exports(study)):
+        for path, rows in export_votes(opened.store, out or exports(study)):
             what = {"harm_labels": "labels", "grades": "grades"}.get(path.stem, "votes")
             click.echo(f"Wrote {path}: {rows:,} {what}")
 
@@ -450,10 +451,6 @@ def _running_url(opened: Study) -> str | None:
     from annotate.lock import served_at
 
     return served_at(opened.store.path)
-
-
-def _exports(study: Path) -> Path:
-    return Path("exports") / study.resolve().name
 
 
 def _print_account(account: Account) -> None:

@@ -20,14 +20,13 @@ def artefact_for(kept: Calibrations, run: Run, asked: Asked, file: Path | None) 
 
     Raises:
         UsageError: there is none, or it is of another judge or score, or was refused.
-        DataError: the file was tampered with.
+        DataError: the file was tampered with, or the study was edited.
     """
+    own = untouched(kept)
     if file is not None:
         found = read_artefact(file)
     else:
-        known = [
-            one for one in untouched(kept) if one["status"] == "ok" and _same_score(one, asked)
-        ]
+        known = [one for one in own if one["status"] == "ok" and _same_score(one, asked)]
         mine = [one for one in known if _judge(one) == (run.requested_model, run.fingerprint)]
         if not known:
             raise UsageError(

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from annotate.errors import EvenhandError, UsageError
 from judge.commands.opened import STUDY, Opened
 from judge.commands.options import call_options
-from judge.commands.published import publish
+from judge.commands.published import exports_of, publish
 
 if TYPE_CHECKING:
     from judge.commands.calibration_basis import Asked
 
+F = TypeVar("F", bound=Callable[..., Any])
 UNUSABLE = 3
 SCORES = click.Choice(["harm", "win-rate", "grade"])
 RUN = click.option("--run", required=True, metavar="RUN", help="The judge's run, by name or id.")
@@ -27,6 +29,12 @@ DIMENSION = click.option(
 )
 TARGET = click.option("--target", default="", metavar="MODEL", help="Whose win rate.")
 REFERENCE = click.option("--reference", default="", metavar="MODEL", help="Against which model.")
+
+
+def out_option(what: str) -> Callable[[F], F]:
+    """Where to write; by default a folder of the study's for this judge and score."""
+    words = f"Folder; default: one for this judge in exports/STUDY/{what}."
+    return click.option("--out", type=click.Path(path_type=Path), help=words)
 
 
 class Gate(click.Command):
@@ -92,7 +100,7 @@ def _unusable(words: str) -> NoReturn:
     help="What the score is of: these answers, or prompts (or items) like these.",
 )
 @click.option("--baseline", metavar="MODEL", help="Show each model's change from this one.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder; default: exports/STUDY-…")
+@out_option("calibration")
 def calibrate(
     study: Path,
     run: str,
@@ -128,7 +136,8 @@ def calibrate(
             baseline=baseline,
         )
         made = make(opened, asked)
-        folder = out or Path("exports") / f"{study.resolve().name}-calibration"
+        judged, scored = made.artefact["judge"]["name"], made.artefact["score"]["name"]
+        folder = out or exports_of(study, "calibration", judged, scored)
         files = {"calibration.json": artefact_text(made.artefact).encode()}
         publish(made.document, files, folder, {"calibration": made.artefact["hash"]})
         if made.refused:
@@ -148,7 +157,7 @@ def calibrate(
     metavar="FILE",
     help="Default: the study's newest of this judge.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder; default: exports/STUDY-…")
+@out_option("production")
 @call_options
 def production(
     study: Path,
@@ -177,7 +186,8 @@ def production(
     with Opened(study) as opened:
         asked = score_asked(run, score, dimension, target, reference)
         made = produce(opened, asked, calls, calibration)
-        folder = out or Path("exports") / f"{study.resolve().name}-production"
+        judged, scored = made.body["judge"]["name"], made.body["score"]
+        folder = out or exports_of(study, "production", judged, scored)
         files = {"production.json": artefact_text(made.body).encode()}
         if made.artefact is not None:
             files["calibration.json"] = artefact_text(made.artefact).encode()
@@ -196,7 +206,9 @@ def production(
 @click.option(
     "--config", type=click.Path(path_type=Path), default=Path("gate.toml"), show_default=True
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder; default: exports/STUDY-gate.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder; default: in exports/STUDY/gate."
+)
 @click.option("--template", is_flag=True, help="Print a gate.toml to fill in, and end.")
 def gate(
     study: Path,
@@ -223,7 +235,7 @@ def gate(
         raise UsageError("gate: no run named; expected --run RUN, a judge's run on pairs")
     with Opened(study) as opened:
         gated = judge_it(opened, run, read_thresholds(config), calibration)
-        folder = out or Path("exports") / f"{study.resolve().name}-gate"
+        folder = out or exports_of(study, "gate", gated.card.judge)
         inputs = {"calibration": gated.card.calibration, "thresholds": dict(gated.card.thresholds)}
         files = {"gate.json": artefact_text(gated.body).encode()}
         publish(document(gated.card), files, folder, inputs)

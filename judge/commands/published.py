@@ -12,6 +12,21 @@ if TYPE_CHECKING:
     from judge.reporting.document import Document
 
 
+def exports(study: Path) -> Path:
+    """Where a study's results go unless a folder is named: exports/STUDY."""
+    return Path("exports") / study.resolve().name
+
+
+def exports_of(study: Path, what: str, judge: str, score: str = "") -> Path:
+    """A folder of its own for each judge and score: none overwrites another's.
+
+    E.g. exports/STUDY/calibration/judge-7b/win-rate-overall-new-base.
+    """
+    from judge.reporting.scope import slug
+
+    return exports(study).joinpath(what, *(slug(name) for name in (judge, score) if name))
+
+
 def publish(
     document: Document, files: Mapping[str, bytes], folder: Path, inputs: Mapping[str, Any]
 ) -> None:

@@ -423,10 +423,12 @@ def test_nothing_is_calibrated_or_decided_from_what_was_edited(
         assert conn.execute(edit).rowcount > 0
     opened.close()
     (tmp_path / "gate.toml").write_text(LIMITS)
+    of_file = ("--calibration", tmp_path / "o" / "calibration.json")
     for command in (
         ("calibrate", study, "--run", run, *out),
         ("gate", study, "--run", run, "--config", tmp_path / "gate.toml", *out),
         ("production", study, "--run", run, *out),
+        ("production", study, "--run", run, *of_file, *out),
     ):
         text = said(*command, code=3)
         assert "expected a study as it was written; evenhand verify names every break" in text
