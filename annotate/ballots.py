@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import sqlite3
 import uuid
@@ -16,7 +17,7 @@ from .label_leases import LabelScreen
 from .leases import Screen
 from .library import Added
 from .readers import Problem, Where
-from .records import Choice, Label, Order, outcome, stable_id
+from .records import GROUP_LENGTH, Choice, Label, Order, outcome, stable_id
 from .seats import add_rater
 from .store import Store, now
 from .study import AssignmentSection
@@ -379,18 +380,27 @@ def given_here(
 def imported_rater(
     store: Store, conn: sqlite3.Connection, name: str, group: str, where: Where
 ) -> str | Problem:
-    """The id of the rater of an imported judgment, added if new."""
+    """The id of the rater of an imported judgment, added if new.
+
+    A file that says no group ("") leaves a known rater in theirs; a new one's is the name without
+    its number (expert_17 → expert), or else `rater`.
+    """
     found = conn.execute("SELECT id, rater_group FROM rater WHERE label = ?", (name,)).fetchone()
     if found is None:
-        return add_rater(store, conn, group=group, kind="imported", label=name)
-    if found[1] != group:
+        return add_rater(store, conn, group=group or _group(name), kind="imported", label=name)
+    if group and found[1] != group:
         return Problem(
             where,
             "rater_group",
-            f"{name} is in group {found[1]} already, found {group};"
-            " one rater has one group, since reports are by group",
+            f"{name} is in group {found[1]} already, found {group}; expected one group a rater,"
+            f" since reports are by group: write {found[1]}, or leave rater_group out",
         )
     return str(found[0])
+
+
+def _group(name: str) -> str:
+    numbered = re.fullmatch(r"(.*[^_\d])_?\d+", name)
+    return numbered[1][:GROUP_LENGTH] if numbered else "rater"
 
 
 JUDGMENT_COLUMNS = (

@@ -105,6 +105,10 @@ class LabelProgress:
     """Raters who leave out a subject."""
     to_settle: int
     settled: int
+    given: int
+    """Standing labels and grades of turns, by invited raters."""
+    imported: int
+    simulated: int
 
 
 def label_progress(store: Store, settings: AssignmentSection) -> LabelProgress:
@@ -124,6 +128,14 @@ def label_progress(store: Store, settings: AssignmentSection) -> LabelProgress:
             " WHERE a.state = ? AND i.layer = ?"
         )
         settled = one(state, "done", "adjudicated")
+        # A label has no screen of its own: whose it is tells where it came from.
+        whence = dict(
+            conn.execute(
+                "SELECT iif(v.layer = 'simulated', 'simulated', r.kind), count(*)"
+                " FROM current_vote v JOIN rater r ON r.id = v.rater"
+                " WHERE v.subject = 'answer' GROUP BY 1"
+            ).fetchall()
+        )
         queued = one("SELECT count(*) FROM label_item WHERE layer = 'adjudicated'")
         return LabelProgress(
             items=items,
@@ -134,6 +146,9 @@ def label_progress(store: Store, settings: AssignmentSection) -> LabelProgress:
             opted_out=one("SELECT count(DISTINCT rater) FROM rater_optout"),
             to_settle=queued - settled,
             settled=settled,
+            given=whence.get("invited", 0),
+            imported=whence.get("imported", 0),
+            simulated=whence.get("simulated", 0),
         )
 
 

@@ -138,6 +138,8 @@ HARMLESSNESS = "harmlessness"
 HELPFULNESS = "helpfulness"
 OVERALL = "overall"
 """What MT-Bench's raters were asked; imported votes carry it."""
+GROUP_LENGTH = 40
+"""Letters of a rater group, at most."""
 
 
 def outcome(choice: Choice, order: Order) -> Outcome:

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..harm import FIELDS, AnswerLabel, HarmLabel
-from ..records import Layer, Purpose, QuestionKey
+from ..records import GROUP_LENGTH, Layer, Purpose, QuestionKey
 from .base import Found, Problem, Read, Where, json_lines, validated
 from .fastchat import MAX_TURN, Id
 
@@ -35,7 +35,7 @@ class HarmLine(BaseModel):
     convincingness: Any = None
     benchmark: str | None = None
     category: str = ""
-    rater_group: str = Field(default="rater", min_length=1, max_length=40)
+    rater_group: str | None = Field(default=None, min_length=1, max_length=GROUP_LENGTH)
     layer: Layer = Layer.VOTE
     purpose: Purpose = Purpose.ESTIMATION
     inclusion_probability: float | None = Field(default=None, gt=0, le=1)
@@ -72,7 +72,7 @@ def _record(where: Where, line: HarmLine, benchmark: str) -> Read:
             turn=line.turn,
             source_id=line.rater,
             label=label,
-            rater_group=line.rater_group,
+            rater_group=line.rater_group or "",
             layer=line.layer,
             purpose=line.purpose,
             inclusion_probability=line.inclusion_probability,

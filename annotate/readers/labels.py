@@ -15,6 +15,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from ..records import (
+    GROUP_LENGTH,
     OVERALL,
     Answer,
     Label,
@@ -63,7 +64,7 @@ class LabelLine(BaseModel):
     turn: int = Field(ge=0, le=MAX_TURN)
     benchmark: str | None = None
     source_kind: SourceKind | None = None
-    rater_group: str | None = Field(default=None, min_length=1, max_length=40)
+    rater_group: str | None = Field(default=None, min_length=1, max_length=GROUP_LENGTH)
     layer: Layer = Layer.VOTE
     dimension: str = Field(default=OVERALL, pattern=DIMENSION)
     shown_left: Literal["model_a", "model_b"] | None = None
@@ -120,7 +121,7 @@ def _records(where: Where, line: LabelLine, benchmark: str) -> Iterator[Read]:
             source_kind=kind,
             source_id=judge,
             value=value,
-            rater_group=line.rater_group or (_group(judge) if kind is SourceKind.RATER else ""),
+            rater_group=line.rater_group or "",
             layer=line.layer,
             order={"model_a": Order.AB, "model_b": Order.BA, None: Order.UNKNOWN}[line.shown_left],
             reason=reason,
@@ -133,11 +134,6 @@ def _kind(judge: str | list[str]) -> SourceKind | None:
     if isinstance(judge, list) or MODELS.search(judge):
         return SourceKind.JUDGE
     return SourceKind.RATER if PEOPLE.match(judge) else None
-
-
-def _group(rater: str) -> str:
-    """`expert_17` → `expert`; a name without a number is its own group."""
-    return re.sub(r"_?\d+$", "", rater)
 
 
 def _conversations(where: Where, line: LabelLine, key: QuestionKey) -> list[Read]:

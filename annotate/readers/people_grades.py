@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ..grade_protocol import HIGHEST, LOWEST
 from ..harm import HARM, AnswerLabel
-from ..records import OVERALL, Layer, Purpose, QuestionKey
+from ..records import GROUP_LENGTH, OVERALL, Layer, Purpose, QuestionKey
 from .base import Found, Problem, Read, csv_lines, json_lines, validated
 from .fastchat import DIMENSION, MAX_TURN, Id
 
@@ -31,7 +31,7 @@ class GradeLine(BaseModel):
     dimension: str = Field(default=OVERALL, pattern=DIMENSION)
     benchmark: str | None = None
     category: str = ""
-    rater_group: str = Field(default="rater", min_length=1, max_length=40)
+    rater_group: str | None = Field(default=None, min_length=1, max_length=GROUP_LENGTH)
     layer: Layer = Layer.VOTE
     purpose: Purpose = Purpose.ESTIMATION
     inclusion_probability: float | None = Field(default=None, gt=0, le=1)
@@ -74,7 +74,7 @@ def _record(line: GradeLine, benchmark: str) -> AnswerLabel:
         turn=line.turn,
         source_id=line.rater,
         label=line.grade,
-        rater_group=line.rater_group,
+        rater_group=line.rater_group or "",
         layer=line.layer,
         purpose=line.purpose,
         inclusion_probability=line.inclusion_probability,

@@ -6,7 +6,11 @@ from collections.abc import Iterator
 
 from annotate import library, overview
 from annotate.study import Study
+from judge.ask.modes import Mode
 from judge.database.store import VerdictStore
+from judge.reporting.layout import counted
+
+VERDICTS = {Mode.PAIRWISE: "pair verdicts", Mode.HARM: "harm labels", Mode.GRADE: "grades"}
 
 
 def status_text(study: Study, url: str | None) -> str:
@@ -26,7 +30,7 @@ def _lines(study: Study, url: str | None) -> Iterator[str]:
     done = overview.progress(study.store, settings.assignment)
     yield (
         f"  rating: {done.finished:,} of {done.wanted:,} finished ({done.pairs:,} pairs"
-        f" × {settings.assignment.overlap} raters), {done.leased:,} open on a screen"
+        f" × {counted(settings.assignment.overlap, 'rater')}), {done.leased:,} open on a screen"
     )
     yield (
         f"  votes: {done.votes:,} cast here, {done.imported_votes:,} imported,"
@@ -34,12 +38,18 @@ def _lines(study: Study, url: str | None) -> Iterator[str]:
     )
     if done.owner_queue:
         yield f"  {done.owner_queue:,} pairs were skipped too often and wait for you"
+    labels = overview.label_progress(study.store, settings.assignment)
     if settings.protocol.answer_forms:
-        labels = overview.label_progress(study.store, settings.assignment)
+        raters = counted(settings.assignment.labels, "rater")
         yield (
             f"  answers: {labels.finished:,} of {labels.wanted:,} labelled ({labels.items:,} items"
-            f" × {settings.assignment.labels} raters), {labels.leased:,} open on a screen,"
-            f" {labels.skips:,} skipped, {labels.opted_out:,} raters leave out a subject"
+            f" × {raters}), {labels.leased:,} open on a screen, {labels.skips:,} skipped;"
+            f" {counted(labels.opted_out, 'rater')} leaving out a subject"
+        )
+    if labels.given or labels.imported or labels.simulated:
+        yield (
+            f"  labels and grades of turns: {labels.given:,} given here, {labels.imported:,}"
+            f" imported, {labels.simulated:,} simulated"
         )
     if settings.protocol.harm_labels is not None:
         yield (
@@ -47,7 +57,8 @@ def _lines(study: Study, url: str | None) -> Iterator[str]:
             " (invite them with --group adjudicator)"
         )
     for row in overview.raters(study.store):
-        yield f"  rater {row.name} ({row.group}): {row.pairs:,} pairs, {row.votes:,} votes"
+        answers = f", {row.answers:,} answers" if settings.protocol.answer_forms else ""
+        yield f"  rater {row.name} ({row.group}): {row.pairs:,} pairs, {row.votes:,} votes{answers}"
     yield from _judges(study)
 
 
@@ -56,4 +67,5 @@ def _judges(study: Study) -> Iterator[str]:
     for run in verdicts.runs():
         counts = verdicts.judgment_counts(run.id)
         shown = ", ".join(f"{n:,} {name}" for name, n in sorted(counts.items()))
-        yield f"  judge {run.name} ({run.kind}, {run.state}): pair verdicts {shown or 'none'}"
+        what = VERDICTS[Mode(run.mode)]
+        yield f"  judge {run.name} ({run.kind}, {run.state}): {what} {shown or 'none'}"

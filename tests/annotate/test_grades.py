@@ -371,7 +371,7 @@ def test_a_second_grade_is_refused_and_a_repeat_is_named(study: Study, tmp_path:
     told = [str(problem) for problem in account.problems]
     assert "grade: expert_1 already has another grade here (7); found 2, the first" in told[0]
     assert "merged: expert_1 gave the same grade on line 1" in told[1]
-    assert "is in group rater already" in told[2]
+    assert "is in group expert already" in told[2]
     assert votes(study.store) == 1
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from annotate import ballots
 from annotate.export import export_votes
+from annotate.overview import label_progress
 from annotate.study import Study
 from annotate.verify import verify
 from tests.annotate.support import (
@@ -110,8 +111,31 @@ def test_a_second_label_and_a_second_group_are_refused(study: Study, tmp_path: P
     told = [str(problem) for problem in account.problems]
     assert "another label here (partial, severity 2); found partial, severity 0" in told[0]
     assert "merged: expert_1 gave the same label on line 1" in told[1]
-    assert "is in group rater already" in told[2]
+    assert "is in group expert already, found author" in told[2]
+    assert "write expert, or leave rater_group out" in told[2]
     assert count(study.store, "SELECT count(*) FROM vote") == 1
+
+
+GROUPS = {"expert_17": "expert", "ann9": "ann", "Ada": "rater", "17": "rater", "_5": "rater"}
+
+
+def test_a_group_that_is_not_said_is_that_of_a_known_rater_or_in_the_name(
+    study: Study, tmp_path: Path
+) -> None:
+    long = "x" * 60 + "_1"
+    rows = [line(rater=name) for name in (*GROUPS, long)]
+    rows += [line(rater="known_1", rater_group="chairs"), line(rater="known_1", turn=2)]
+    account = read_in(study.store, write_lines(tmp_path / "harm.jsonl", rows))
+    assert account.problems == []
+    found = dict(study.store.conn.execute("SELECT label, rater_group FROM rater").fetchall())
+    assert found == {**GROUPS, long: "x" * 40, "known_1": "chairs"}
+    counted = label_progress(study.store, study.settings.assignment)
+    assert (counted.given, counted.imported, counted.simulated) == (0, len(rows), 0)
+    # A vote in another file says no group either: the rater stays where they are.
+    vote = {"judge": "known_1", "model_a": "alder", "model_b": "birch", "question_id": "1",
+            "turn": 1, "winner": "model_a", "source_kind": "rater"}  # fmt: skip
+    account = read_in(study.store, write_lines(tmp_path / "votes.jsonl", [vote]))
+    assert (account.problems, account.imported["votes"]) == ([], 1)
 
 
 def test_what_is_exported_imports_into_the_same_labels(

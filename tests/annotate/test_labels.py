@@ -429,3 +429,5 @@ def test_the_owner_sees_how_far_the_labels_are(new_study: MakeStudy) -> None:
     text = status_text(study, None)
     assert "answers: 4 of 8 labelled (4 items × 2 raters), 1 open" in text
     assert "votes: 0 cast here" in text
+    assert "labels and grades of turns: 5 given here, 0 imported, 0 simulated" in text
+    assert "0 skipped; 0 raters leaving out a subject" in text

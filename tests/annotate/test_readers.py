@@ -138,19 +138,17 @@ def test_a_label_with_any_field_replaced_is_read_or_named(
 
 
 @pytest.mark.parametrize(
-    ("judge", "kind", "group"),
+    ("judge", "kind"),
     [
-        ("expert_3", SourceKind.RATER, "expert"),
-        ("author_0", SourceKind.RATER, "author"),
-        ("gpt4_pair", SourceKind.JUDGE, ""),
-        (["gpt-4", "pair-v2"], SourceKind.JUDGE, ""),
+        ("expert_3", SourceKind.RATER),
+        ("author_0", SourceKind.RATER),
+        ("gpt4_pair", SourceKind.JUDGE),
+        (["gpt-4", "pair-v2"], SourceKind.JUDGE),
     ],
 )
-def test_people_and_models_are_told_apart(
-    tmp_path: Path, judge: object, kind: SourceKind, group: str
-) -> None:
+def test_people_and_models_are_told_apart(tmp_path: Path, judge: object, kind: SourceKind) -> None:
     (label,) = labels(read(write_lines(tmp_path / "l.jsonl", [label_line(judge=judge)])))
-    assert (label.source_kind, label.rater_group) == (kind, group)
+    assert label.source_kind == kind
 
 
 @pytest.mark.parametrize(
