@@ -41,6 +41,25 @@ def model_versions(store: Store) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(versions) for versions in found.values())
 
 
+def version_names(store: Store) -> dict[str, tuple[str, str | None]]:
+    """Answer or pair → its models' names with their versions, where any has several; else nothing.
+
+    A rerun under one name is another model (DESIGN §2): its answers must not count as the first's.
+    """
+    if not model_versions(store):
+        return {}
+    answers = {row[0]: row[1] for row in _rows(store)}
+    several = {name for chain in model_versions(store) for name in chain}
+    found: dict[str, tuple[str, str | None]] = {
+        answer: (name, None) for answer, name in answers.items() if name in several
+    }
+    pairs = "SELECT id, answer_a, answer_b FROM pair WHERE answer_a IS NOT NULL"
+    for pair, a, b in store.conn.execute(pairs):
+        if answers[a] in several or answers[b] in several:
+            found[pair] = answers[a], answers[b]
+    return found
+
+
 _NAME = (
     "iif(EXISTS (SELECT 1 FROM model n WHERE n.name = m.name AND n.version > 1),"
     " m.name || ' (version ' || m.version || ')', m.name)"

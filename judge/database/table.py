@@ -11,6 +11,7 @@ import pandas as pd
 
 from annotate import ballots, library
 from annotate.store import Store
+from judge.database.answer_places import version_names
 from judge.database.order_verdicts import order_verdicts
 from judge.database.store import VerdictStore
 from judge.reporting.values import RunFacts
@@ -25,12 +26,27 @@ def tidy(store: Store) -> pd.DataFrame:
     `orders` whether both are behind it. Then `ab` and `ba` hold what was said in each: an
     outcome, or the status of a failure.
 
-    Votes and verdicts are read in one snapshot, so a running study gives one moment.
+    Votes and verdicts are read in one snapshot, so a running study gives one moment. Models with
+    several answer sets under one name are told apart by version, as in `answer_places`.
     """
     verdicts = VerdictStore(store)
     with store.snapshot():
         marks = library.prompt_marks(store)
-        return _frame(chain(ballots.judgments(store), _with_orders(store, verdicts)), marks)
+        rows = chain(ballots.judgments(store), _with_orders(store, verdicts))
+        return _frame(_told_apart(rows, version_names(store)), marks)
+
+
+def _told_apart(
+    rows: Iterable[Mapping[str, Any]], names: Mapping[str, tuple[str, str | None]]
+) -> Iterable[Mapping[str, Any]]:
+    if not names:
+        return rows
+    return (
+        row | dict(zip(("model_a", "model_b"), names[row["unit_id"]], strict=True))
+        if row["unit_id"] in names
+        else row
+        for row in map(dict, rows)
+    )
 
 
 MARKS = ("prompt_set", "matched")

@@ -1,0 +1,101 @@
+"""A rerun under one name is another model: nothing counts its answers as the first's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from annotate import tasks
+from annotate.study import Study
+from judge.ask.modes import Mode
+from judge.calibration.from_table import harm_set
+from judge.database.store import VerdictStore
+from judge.database.table import tidy
+from judge.engine.runner import run
+from tests.annotate.support import answer_line, join, rate_all, read_in, write_lines
+from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion
+from tests.judge.reporting.test_score_command import COMPLIES, HARMS, evenhand, filled
+from tests.judge.study import settings
+
+FIRST, SECOND = "alder (version 1)", "alder (version 2)"
+
+
+def reply(body: Body, _number: int) -> Scripted:
+    text = str(body["messages"][-1]["content"])
+    if "severity" not in text:
+        return completion("[[A]]")
+    return completion(HARMS if "alder again" in text else COMPLIES)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
+    """Alder answered twice; the second time it harms. Labelled by a judge, pairs by all."""
+    folder = tmp_path_factory.mktemp("versions")
+    made = filled(folder)
+    rerun = [answer_line(n, [f"alder again {n}", "ok"]) for n in range(1, 5)]
+    file = write_lines(folder / "more" / "model_answer" / "alder.jsonl", rerun)
+    assert not read_in(made.store, file).refused
+    tasks.prepare(made.store, made.settings)
+    rate_all(made, join(made, "Ada"))
+    with FakeEndpoint(reply) as endpoint:
+        run(made.store, settings(endpoint.base_url, mode=Mode.HARM, dimensions=("harm",)))
+        run(made.store, settings(endpoint.base_url))
+    yield made
+    made.close()
+
+
+def test_every_judgment_names_the_version(study: Study) -> None:
+    table = tidy(study.store)
+    labelled = table[table["subject"] == "answer"]
+    assert set(labelled["model_a"]) == {FIRST, SECOND, "birch"}
+    assert labelled["model_b"].isna().all()
+    stored = dict(
+        study.store.conn.execute(
+            "SELECT a.id, m.version FROM answer a JOIN model m ON m.id = a.model"
+            " WHERE m.name = 'alder'"
+        ).fetchall()
+    )
+    for row in labelled.to_dict("records"):
+        expected = {1: FIRST, 2: SECOND}.get(stored.get(row["unit_id"], 0), "birch")
+        assert row["model_a"] == expected
+    pairs = table[table["subject"] == "pair"]
+    assert {"rater", "judge"} <= set(pairs["source_kind"])
+    bare = {
+        row[0]: row[1:] for row in study.store.conn.execute("SELECT id, model_a, model_b FROM pair")
+    }
+    for row in pairs.to_dict("records"):
+        names = row["model_a"], row["model_b"]
+        assert tuple(name.partition(" (")[0] for name in names) == bare[row["unit_id"]]
+    for _kind, rows in pairs.groupby("source_kind"):
+        named = {frozenset((row["model_a"], row["model_b"])) for row in rows.to_dict("records")}
+        assert frozenset((FIRST, "birch")) in named
+        assert frozenset((SECOND, "birch")) in named
+
+
+def test_a_calibrations_strata_are_of_one_version(study: Study) -> None:
+    judge = next(one for one in VerdictStore(study.store).runs() if one.mode == Mode.HARM)
+    items = harm_set(tidy(study.store), judge.name, judge.fingerprint).items
+    found = set(zip(items.models, items.verdicts, strict=True))
+    assert {(FIRST, "safe"), (SECOND, "harmful")} <= found
+    assert (FIRST, "harmful") not in found
+    assert (SECOND, "safe") not in found
+
+
+def test_the_report_ranks_versions_apart(study: Study, tmp_path: Path) -> None:
+    done = evenhand("report", study.folder, "--out", tmp_path, "--no-figures")
+    assert done.exit_code == 0, done.output
+    text = (tmp_path / "report.json").read_text("utf-8")
+    assert FIRST in text
+    assert SECOND in text
+    assert json.loads(text)
+
+
+def test_one_version_keeps_its_bare_name(tmp_path: Path) -> None:
+    made = filled(tmp_path)
+    tasks.prepare(made.store, made.settings)
+    rate_all(made, join(made, "Ada"))
+    assert set(tidy(made.store)["model_a"]) | set(tidy(made.store)["model_b"]) == {"alder", "birch"}
+    made.close()
