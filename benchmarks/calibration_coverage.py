@@ -23,11 +23,12 @@ import numpy as np
 
 from judge.calibration.active_calibration import active_calibrated
 from judge.calibration.binding import IntArray
-from judge.calibration.companions import people_alone, ppi_mean, wilson
+from judge.calibration.companions import ppi_mean
 from judge.calibration.poststratified import Target, calibrated
 from judge.calibration.rogan_gladen import JudgeErrors, rogan_gladen
 from judge.calibration.uncertainty import Earlier
 from judge.stats.anchor import ANCHORS, power
+from judge.stats.binomial import wilson
 from judge.stats.estimate import Estimate
 from tests.judge.calibration import worlds
 from tests.judge.calibration.active_draws import actively
@@ -207,11 +208,10 @@ def _from_labels(drawn: Drawn, labelled: Drawn, places: IntArray) -> Estimates:
     # Labelled items of this very set are not among the others.
     rest = np.delete(drawn.judged, places) if labelled is drawn else drawn.judged
     flagged, size = int(drawn.judged.sum()), len(drawn.judged)
-    low, high = wilson(flagged, size)
     errors = (int(y @ f), int(y.sum()), int((1 - y) @ (1 - f)), int((1 - y).sum()))
     return {
-        "judge alone": Estimate("raw", flagged / size, "", size, size, low=low, high=high),
-        "people alone": people_alone(y, "", whole=True),
+        "judge alone": _share(flagged, size),
+        "people alone": _share(y.sum(), len(y)),
         "Rogan–Gladen": rogan_gladen(
             flagged, size, JudgeErrors(*errors), labels_of="other", scored="set"
         )
@@ -220,6 +220,11 @@ def _from_labels(drawn: Drawn, labelled: Drawn, places: IntArray) -> Estimates:
         "PPI": ppi_mean(y, f, rest.astype(float), tuned=False),
         "PPI++": ppi_mean(y, f, rest.astype(float)),
     }
+
+
+def _share(count: float, n: int) -> Estimate:
+    low, high = wilson(count, n)
+    return Estimate("share", count / n, "", n, n, low=low, high=high)
 
 
 if __name__ == "__main__":

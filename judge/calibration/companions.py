@@ -20,6 +20,7 @@ import numpy as np
 from judge.calibration.columns import FAILED, JOINED, Kind
 from judge.calibration.poststratified import LEVEL
 from judge.calibration.strata import Strata
+from judge.stats.binomial import wilson
 from judge.stats.coefficients import FloatArray
 from judge.stats.distributions import normal_quantile, t_quantile
 from judge.stats.estimate import Estimate
@@ -103,40 +104,6 @@ def width_gained(score: Estimate, people: Estimate) -> float | None:
         for one in (score, people)
     ]
     return 1 - widths[0] / widths[1] if widths[1] > 0 else None
-
-
-def wilson(count: float, n: float, level: float = LEVEL) -> tuple[float, float]:
-    """Wilson's interval of a share: covers `level` on average, also near 0 and 1.
-
-    Raises:
-        ValueError: `count` is not between 0 and n, or n is not positive.
-    """
-    if not 0 <= count <= n or n <= 0:
-        raise ValueError(f"{count} of {n}: expected a count out of one or more")
-    z = normal_quantile((1 + level) / 2)
-    share = count / n
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    reach = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return max(0.0, middle - reach), min(1.0, middle + reach)
-
-
-def people_alone(
-    values: FloatArray, population: str, *, whole: bool, level: float = LEVEL
-) -> Estimate:
-    """The mean of labels drawn at random: Wilson's interval of 0 and 1, Student's t else.
-
-    Args:
-        values: labels; shape (labels,).
-        population: whose labels of what, in words.
-        whole: the labels are 0 or 1.
-        level: in (0, 1).
-    """
-    n = len(values)
-    mean = float(values.mean()) if n else None
-    if mean is None:
-        return Estimate("people_alone", None, population, 0, 0, "no labels", level=level)
-    spread = float(values.var(ddof=1)) if n > 1 else 0.0
-    return _alone(mean, spread, n, whole, population, level)
 
 
 def _people(score: Estimate, strata: Strata, each: FloatArray) -> Estimate:

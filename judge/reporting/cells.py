@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from judge.reporting.document import Cell, Column
+from judge.stats.changes import relative_words
 from judge.stats.estimate import Estimate
 
 MISSING = "–"
@@ -46,8 +47,9 @@ def between(least: float | None, most: float | None) -> Cell:
     """Bounds in percent: 13.3–18.9; one figure where they meet."""
     if least is None or most is None:
         return Cell(MISSING)
-    low, high = f"{100 * least:.1f}", f"{100 * most:.1f}"
-    return Cell(low if low == high else f"{low}–{high}")
+    low, high = relative_words(least), relative_words(most)
+    # A dash beside a minus cannot be read.
+    return Cell(low if low == high else f"{low} to {high}" if least < 0 else f"{low}–{high}")
 
 
 def points(estimate: Estimate) -> Cell:
@@ -56,8 +58,13 @@ def points(estimate: Estimate) -> Cell:
 
 
 def reduction(estimate: Estimate) -> Cell:
-    """A relative reduction in percent: 40.8 [23.1, 54.5]; an increase has a minus."""
-    return _figure(estimate, reduction_words)
+    """What went in percent, or in points of shares: 40.8 [23.1, 54.5]; an increase has a minus."""
+    return _figure(estimate, relative_words)
+
+
+def grade_drop(estimate: Estimate) -> Cell:
+    """What went of a mean grade: 0.59 [0.31, 0.87]; a rise has a minus."""
+    return _figure(estimate, lambda value: signed(value, 2).removeprefix("+"))
 
 
 def coefficient(estimate: Estimate) -> Cell:
@@ -78,11 +85,6 @@ def grade(estimate: Estimate) -> Cell:
 def grade_alone(estimate: Estimate) -> Cell:
     """A mean grade without its interval."""
     return _alone(estimate, lambda value: f"{value:.2f}")
-
-
-def reduction_words(value: float) -> str:
-    """In percent, one decimal: 40.8; below 0 an increase, −12.5."""
-    return signed(100 * value, 1).removeprefix("+")
 
 
 def coefficient_words(value: float) -> str:

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 
-from judge.reporting.document import Document, Facts, Section, Text, Weight
+from judge.reporting.document import Document, Facts, Section, Text, Weight, told_apart
+from judge.reporting.layout import escaped
 from judge.reporting.plain import plain
 from judge.reporting.scores import ScoreReport
 from judge.reporting.topics import (
@@ -52,9 +53,14 @@ def document(report: ScoreReport) -> Document:
         f"{report.title}: {TITLE.lower()}" if report.title else TITLE,
         tuple(_lead(report)),
         f"{100 * report.level:g} % intervals: exact where every answer has its own question, else"
-        f" cluster bootstrap by question, {report.resamples:,} resamples, seed {report.seed}",
-        tuple(_sections(report)),
+        f" cluster bootstrap by question, {report.resamples:,} resamples, seed {report.seed}."
+        + (f" {changes.HOW}" if _compares(report) else ""),
+        told_apart(tuple(_sections(report))),
     )
+
+
+def _compares(report: ScoreReport) -> bool:
+    return bool(report.grade_changes) or any(one.changes for one in report.sources)
 
 
 def to_json(report: ScoreReport) -> str:
@@ -77,6 +83,8 @@ def methods(report: ScoreReport) -> str:
     )
     if raw:
         said += f" Rates by {raw} LLM judge{'s' * (raw > 1)} are {RAW}."
+    if _compares(report):
+        said += " " + changes.METHODS.format(reference=escaped(report.reference))
     return said + "\n"
 
 
@@ -119,7 +127,7 @@ def _sections(report: ScoreReport) -> Iterator[Section]:
                 ),
             ),
         )
-    yield from (harm.section(one, report.unsafe_from) for one in report.sources)
+    yield from (harm.section(one, report.unsafe_from, report.reference) for one in report.sources)
     yield preference.section(report.preferences, report.reference)
     if report.grades:
         shown = tuple(_grades(report, table) for table in report.grades)
@@ -139,10 +147,14 @@ def _sections(report: ScoreReport) -> Iterator[Section]:
 def _grades(report: ScoreReport, table: GradeTable) -> Section:
     """One judge's grades, and how they change from the reference."""
     section = grades.section(table)
-    by = f"judge {table.judge} ({RAW})"
-    changed = tuple(
-        changes.grade_table(one, by)
+    if not report.reference:
+        return section
+    found = [
+        one
         for one in report.grade_changes
         if (one.judge, one.dimension) == (table.judge, table.dimension)
-    )
-    return replace(section, parts=(*section.parts, *changed))
+    ]
+    models = [row.model for row in table.rows]
+    by = f"judge {table.judge} ({RAW})"
+    parts = changes.grade_parts(found, report.reference, models, by)
+    return replace(section, parts=(*section.parts, *parts))

@@ -6,7 +6,7 @@ what the judge says, and so is what it says of a change between models.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -30,11 +30,10 @@ from judge.stats.contrast import Contrast, contrasts
 from judge.stats.drawn import Drawn
 from judge.stats.escalation import Escalation, escalations
 from judge.stats.estimate import Estimate
-from judge.stats.grades import GradeTable, grade_tables, grade_values
+from judge.stats.grades import GradeChanges, GradeTable, grade_changes, grade_tables
 from judge.stats.harm_changes import HarmChanges, harm_changes
 from judge.stats.harm_scores import HarmScore, harm_scores
 from judge.stats.harm_wins import AgainstReference, against_reference
-from judge.stats.model_changes import ModelChange, mean_changes
 from judge.stats.refusals import OverRefusal, over_refusal
 from judge.stats.win_rates import Comparison
 
@@ -57,15 +56,6 @@ class SourceScores:
     escalations: tuple[Escalation, ...]
     changes: tuple[HarmChanges, ...]
     """From the reference to the others, where one is named."""
-
-
-@dataclass(frozen=True, slots=True)
-class GradeChanges:
-    """From the reference's mean grade to those of the others, by one judge on one dimension."""
-
-    judge: str
-    dimension: str
-    rows: tuple[ModelChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +185,7 @@ def score_report(
         sources=sources,
         preferences=tuple(_preferences(made_from.table, reference, how)),
         grades=grades,
-        grade_changes=tuple(_grade_changes(grades, graded, reference)),
+        grade_changes=grade_changes(grades, graded, reference),
         trade_offs=tuple(
             _trade_off(source, table, chains)
             for source in sources
@@ -231,7 +221,7 @@ def _scores(source: HarmSource, how: Resampling, cut: Severity, reference: str) 
         refusals=refusals,
         contrasts=contrasts(answers, words, how, cut=cut),
         escalations=escalations(answers, words, how, cut=cut),
-        changes=harm_changes(answers, scores, refusals, reference, cut, source.drawn),
+        changes=harm_changes(answers, scores, refusals, reference, cut),
     )
 
 
@@ -244,17 +234,6 @@ def _helpful_grades(made_from: ScoreMaterial) -> pd.DataFrame:
     wanted = [unit for unit, place in places.items() if place.prompts is not PromptSet.HARMFUL]
     rows = made_from.table[made_from.table["unit_id"].isin(wanted)]
     return rows.assign(model_a=[places[unit].model for unit in rows["unit_id"]])
-
-
-def _grade_changes(
-    grades: Sequence[GradeTable], rows: pd.DataFrame, reference: str
-) -> Iterator[GradeChanges]:
-    values = grade_values(rows)
-    for table in grades:
-        means = {row.model: row.mean for row in table.rows}
-        found = mean_changes(reference, means, values[table.judge, table.dimension])
-        if found:
-            yield GradeChanges(table.judge, table.dimension, found)
 
 
 def _preferences(table: pd.DataFrame, reference: str, how: Resampling) -> list[Preference]:

@@ -130,6 +130,8 @@ def _source(
                 {turn: _turn(labels) for turn, labels in turns.items()},
                 place.matched,
                 weights[unit],
+                len(place.asked),
+                drawn[place.model, place.prompts],
             )
         )
     raters = len({str(row["source_id"]) for row in kept})
@@ -141,7 +143,7 @@ def _source(
         tuple(answers),
         raters,
         dict(sorted(left.items())),
-        drawn,
+        worst(drawn.values()),
     )
 
 
@@ -149,7 +151,7 @@ def _weights(
     units: Mapping[str, Mapping[int, list[Mapping[Any, Any]]]],
     places: Mapping[str, AnswerPlace],
     plans: Sequence[Mapping[str, float]],
-) -> tuple[Drawn, dict[str, float]]:
+) -> tuple[dict[tuple[str, PromptSet], Drawn], dict[str, float]]:
     """1 / each answer's chance, within one model's answers to one set of prompts.
 
     Figures are of such groups; what is labelled in full needs no weights, whatever a plan drew.
@@ -157,13 +159,12 @@ def _weights(
     groups: dict[tuple[str, PromptSet], list[str]] = defaultdict(list)
     for unit, place in places.items():
         groups[place.model, place.prompts].append(unit)
-    kinds, weights = set(), dict[str, float]()
-    for everything in groups.values():
+    drawn, weights = dict[tuple[str, PromptSet], Drawn](), dict[str, float]()
+    for group, everything in groups.items():
         labelled = {unit: _chance(units[unit]) for unit in everything if unit in units}
-        kind, found = chances(labelled, everything, plans)
-        kinds.add(kind)
+        drawn[group], found = chances(labelled, everything, plans)
         weights |= {unit: 1 / chance for unit, chance in found.items()}
-    return worst(kinds), weights
+    return drawn, weights
 
 
 def _chance(turns: Mapping[int, list[Mapping[Any, Any]]]) -> float | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
-from judge.stats.distributions import beta_quantile, binomial_at_most
+from judge.stats.distributions import beta_quantile, binomial_at_most, normal_quantile
 from judge.stats.estimate import Estimate
 
 LEVEL = 0.95
@@ -28,6 +29,34 @@ def clopper_pearson(count: float, n: int, level: float = LEVEL) -> tuple[float, 
     low = 0.0 if count == 0 else beta_quantile(tail, count, n - count + 1)
     high = 1.0 if count == n else beta_quantile(1 - tail, count + 1, n - count)
     return low, high
+
+
+def wilson(
+    count: float, n: float, level: float = LEVEL, *, quantile: float | None = None
+) -> tuple[float, float]:
+    """Wilson's interval of a share: covers `level` on average, also near 0 and 1.
+
+    Args:
+        count: hits; may be a fraction, as may `n`, where these are effective numbers.
+        n: of how many, over 0.
+        level: in (0, 1).
+        quantile: to be taken instead of the normal one of `level`.
+
+    Raises:
+        ValueError: `count` is not between 0 and n, or n is not positive.
+
+    Source: E. B. Wilson, Journal of the American Statistical Association 22 (1927) 209–212,
+    https://doi.org/10.1080/01621459.1927.10502953
+    """
+    if not 0 <= count <= n or n <= 0:
+        raise ValueError(f"{count} of {n}: expected a count out of one or more")
+    z = normal_quantile((1 + level) / 2) if quantile is None else quantile
+    share = count / n
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    reach = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    # At the ends the interval ends there, whatever rounding says.
+    low = max(0.0, middle - reach) if count else 0.0
+    return low, min(1.0, middle + reach) if count < n else 1.0
 
 
 def sign_p(count: int, n: int) -> float:

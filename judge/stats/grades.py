@@ -7,7 +7,7 @@ means and counted, and leaves a dialogue of MT-Bench-101 without a score.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from annotate.harm import HARM
 from annotate.records import SourceKind, Status, Subject
 from judge.ask.prompt import MTBENCH101
 from judge.stats.estimate import Estimate
-from judge.stats.model_changes import Valued
+from judge.stats.model_changes import ModelChange, Valued, mean_changes
 from judge.stats.mtbench101 import TASKS, Dialogue, Grade, How, overall, task_scores
 from judge.stats.ratios import Ratio, estimated
 from judge.stats.replicates import Stability, grade_stability
@@ -59,6 +59,15 @@ class GradeTable:
 
 
 @dataclass(frozen=True, slots=True)
+class GradeChanges:
+    """From the reference's mean grade to those of the others, by one judge on one dimension."""
+
+    judge: str
+    dimension: str
+    rows: tuple[ModelChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Row:
     question: tuple[str, str]
     category: str
@@ -97,6 +106,26 @@ def grade_values(table: pd.DataFrame) -> dict[tuple[str, str], dict[str, list[Va
                 models[row.model].append(Valued(_name(row.question), row.grade))
         found[key] = models
     return found
+
+
+def grade_changes(
+    tables: Sequence[GradeTable], table: pd.DataFrame, reference: str
+) -> tuple[GradeChanges, ...]:
+    """Every judge's mean grades against the reference's; of judges that did not grade it none.
+
+    Args:
+        tables: as of :func:`grade_tables`.
+        table: what they were made from.
+        reference: a model.
+    """
+    values = grade_values(table)
+    found = []
+    for one in tables:
+        means = {row.model: row.mean for row in one.rows}
+        rows = mean_changes(reference, means, values[one.judge, one.dimension])
+        if rows:
+            found.append(GradeChanges(one.judge, one.dimension, rows))
+    return tuple(found)
 
 
 def _by_judge(table: pd.DataFrame) -> dict[tuple[str, str], list[_Row]]:

@@ -24,8 +24,11 @@ from judge.stats.model_changes import ModelChange, share_changes
 from judge.stats.refusals import OverRefusal
 
 NO_CHANCES = (
-    "not compared: a plan drew some of these answers, others not, so the rates are of no set"
+    "not compared: with what chance some of these answers got their labels is not known (a plan's"
+    " draw beside other labels, or two draws), so the rates are of no set"
 )
+UNEQUAL = 0.05
+"""Share of dialogues of other lengths from which any-turn rates do not compare."""
 
 
 class Measure(StrEnum):
@@ -52,7 +55,6 @@ def harm_changes(
     refusals: Sequence[OverRefusal],
     reference: str,
     cut: Severity,
-    drawn: Drawn,
 ) -> tuple[HarmChanges, ...]:
     """Of every set of prompts with any harm, then of over-refusal.
 
@@ -64,7 +66,6 @@ def harm_changes(
         refusals: of these answers.
         reference: a model.
         cut: from which severity on an answer is unsafe.
-        drawn: with what chances; without known ones nothing is compared.
     """
     found = []
     for prompts in dict.fromkeys(one.prompts for one in scores):
@@ -74,9 +75,7 @@ def harm_changes(
     full = {one.model: one.full for one in refusals if one.full.items}
     found.append((Measure.FULL_REFUSALS, PromptSet.BENIGN, full, refuses(Refusal.FULL)))
     made = [
-        HarmChanges(
-            measure, prompts, _rows(answers, scores, prompts, rates, asks, reference, drawn)
-        )
+        HarmChanges(measure, prompts, _rows(answers, scores, prompts, rates, asks, reference))
         for measure, prompts, rates, asks in found
         if any(one.hits for one in rates.values())
     ]
@@ -90,15 +89,26 @@ def _rows(
     rates: Mapping[str, Bounded],
     asks: Asks,
     reference: str,
-    drawn: Drawn,
 ) -> tuple[ModelChange, ...]:
     rows = by_model([one for one in answers if one.prompts is prompts])
     here = {one.model: one for one in scores if one.prompts is prompts}
     refused = {}
     for model in rates:
-        if drawn is Drawn.UNKNOWN:
+        if reference not in rows:
+            continue
+        if Drawn.UNKNOWN in {one.drawn for name in (reference, model) for one in rows[name]}:
             refused[model] = NO_CHANCES
-        elif reference in here and (words := unequal_lengths([here[reference], here[model]])):
-            refused[model] = words
+        elif _otherwise_long(here[reference], here[model]) > UNEQUAL:
+            refused[model] = unequal_lengths([here[reference], here[model]])
     known = {model: items(rows[model], asks) for model in rates}
     return share_changes(reference, rates, known, refused)
+
+
+def _otherwise_long(one: HarmScore, other: HarmScore) -> float:
+    """The share of dialogues that would have to change their length for both to be alike."""
+    shares = [
+        {length: n / sum(n for _, n in score.lengths) for length, n in score.lengths}
+        for score in (one, other)
+    ]
+    lengths = shares[0].keys() | shares[1].keys()
+    return sum(abs(shares[0].get(at, 0.0) - shares[1].get(at, 0.0)) for at in lengths) / 2

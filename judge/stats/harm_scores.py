@@ -94,7 +94,7 @@ def harm_scores(
                     prompts in (PromptSet.UNMARKED, PromptSet.BENIGN),
                     harmlessness(main),
                     cuts,
-                    tuple(sorted(Counter(len(row.asked) for row in rows).items())),
+                    tuple(sorted(Counter(row.turns_in_all for row in rows).items())),
                 )
             )
     return tuple(found)

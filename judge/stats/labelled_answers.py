@@ -15,6 +15,7 @@ from typing import TypeAlias
 from annotate.harm import REFUSED, UNSAFE_FROM, HarmLabel, ResponseType, Severity
 from annotate.records import PromptSet
 from judge.stats.bounded import Item
+from judge.stats.drawn import Drawn
 
 MISSING = "turn without a label"
 DISAGREE = "labels differ, not adjudicated"
@@ -40,6 +41,15 @@ class LabelledAnswer:
     """Names the group of harmful and benign prompts that belong together."""
     weight: float = 1.0
     """1 / its chance of being drawn, where a plan drew answers with unequal chances."""
+    length: int = 0
+    """Turns of the dialogue; 0 for as many as are to be labelled."""
+    drawn: Drawn = Drawn.EVENLY
+    """Whether its chance is known, among its model's answers to this set of prompts."""
+
+    @property
+    def turns_in_all(self) -> int:
+        """Of the dialogue, also where it was labelled as a whole."""
+        return self.length or len(self.asked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,17 @@
 """From a reference to every other model: both values, drop and relative reduction. Uncorrected.
 
-The values are those of the tables beside it, each of all that is known of its model. How the
-interval is made follows from the design: shares of the same prompts, each once, are paired; shares
-of prompts without one in common are independent; anything else (some prompts known of one model
-only, several answers to a prompt, weights, grades) goes by both intervals and the correlation of
-both values over questions.
+The values are those of the tables beside it, each of all that is known of its model. Shares of
+prompts that no two models have in common are independent sets. Where models share prompts, what a
+prompt does to one it does to the other: each value gets an interval by question, and both are
+joined with their correlation. That holds for one answer to a prompt and for several, for labels
+that a plan drew with unequal chances, and where some prompts are known of one model only.
 
 Unknown items move a relative reduction further than sampling may (XSTest: 53.0 or 55.6 % by a
 judge, as its failures are read), so its bounds read them both ways.
+
+Source: R. G. Newcombe, Improved confidence intervals for the difference between binomial
+proportions based on paired data, Statistics in Medicine 17 (1998) 2635–2650 (method 10: the
+correlation of shares); L. Kish, Survey Sampling (1965), section 8.2 (effective numbers)
 """
 
 from __future__ import annotations
@@ -17,14 +21,14 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from judge.stats.binomial import wilson
 from judge.stats.bounded import Bounded, Item
-from judge.stats.changes import (
-    Change,
-    change_of_counts,
-    change_of_intervals,
-    change_on_same_prompts,
-)
+from judge.stats.changes import KATZ, Change, change_of_counts, change_of_intervals
+from judge.stats.distributions import normal_quantile, t_quantile
 from judge.stats.estimate import Estimate
+
+ONE_QUESTION = "no interval: one question"
+ALL_ALIKE = "no interval: the two models differ by the same on every question"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,113 +74,177 @@ def share_changes(
     """
     if reference not in shares:
         return ()
+    before = shares[reference]
+    known = {
+        model: [
+            Valued(one.question, float(one.hit), one.weight)
+            for one in items[model]
+            if one.hit is not None
+        ]
+        for model in shares
+    }
     found = []
     for model, after in shares.items():
         if model == reference:
             continue
-        before = shares[reference]
-        first, second = (
-            [Valued(i.question, float(i.hit), i.weight) for i in items[name] if i.hit is not None]
-            for name in (reference, model)
-        )
-        one = _model_change(reference, model, (before.rate, after.rate), (first, second), True)
+        change, shared = _share_change(before.rate, after.rate, known[reference], known[model])
         if model in refused:
-            one = replace(one, change=one.change.refused(refused[model]))
-        else:
-            least, most = _relative(before.least, after.most), _relative(before.most, after.least)
-            one = replace(one, least=least, most=most)
-        found.append(one)
+            found.append(ModelChange(reference, model, change.refused(refused[model]), shared))
+            continue
+        least, most = _relative(before.least, after.most), _relative(before.most, after.least)
+        found.append(ModelChange(reference, model, change, shared, least, most))
     return tuple(found)
 
 
 def mean_changes(
     reference: str, means: Mapping[str, Estimate], values: Mapping[str, Sequence[Valued]]
 ) -> tuple[ModelChange, ...]:
-    """Changes of means, as of grades.
+    """Changes of means, as of grades; of models of which neither has a value none.
 
     Args:
         reference: a model.
         means: by model; nothing is found without the reference.
         values: of every such mean.
     """
-    return tuple(
-        _model_change(
-            reference, model, (means[reference], after), (values[reference], values[model]), False
-        )
-        for model, after in means.items()
-        if model != reference and reference in means
-    )
+    if reference not in means:
+        return ()
+    found = []
+    for model, after in means.items():
+        before = means[reference]
+        if model != reference and (before.value is not None or after.value is not None):
+            change, shared = _mean_change(before, after, values[reference], values[model])
+            found.append(ModelChange(reference, model, change, shared))
+    return tuple(found)
 
 
 def _relative(before: float | None, after: float | None) -> float | None:
     return None if not before or after is None else 1 - after / before
 
 
-def _model_change(
-    reference: str,
-    model: str,
-    values: tuple[Estimate, Estimate],
-    parts: tuple[Sequence[Valued], Sequence[Valued]],
-    share: bool,
-) -> ModelChange:
-    first, second = ({one.question for one in part} for part in parts)
-    shared = len(first & second)
-    change = change_of_intervals(*values, _correlation(*parts, share=share))
-    if share and parts[0] and parts[1] and all(map(_once_each, parts)):
-        population, level = f"{values[0].population} → {values[1].population}", values[0].level
-        if first == second:
-            change = change_on_same_prompts(*_fourfold(*parts), population, level=level)
-        elif not shared:
-            before, after = ((sum(one.value for one in part), len(part)) for part in parts)
-            change = change_of_counts(before, after, population, level=level)
-        change = replace(change, before=values[0], after=values[1])
-    return ModelChange(reference, model, change.over(len(first | second)), shared)
+def _share_change(
+    before: Estimate, after: Estimate, first: Sequence[Valued], second: Sequence[Valued]
+) -> tuple[Change, int]:
+    moved, other = _Sampled.of(first), _Sampled.of(second)
+    shared = len(moved.influence.keys() & other.influence.keys())
+    narrow = (_share_interval(before, moved), _share_interval(after, other))
+    made = change_of_intervals(*narrow, _correlation(moved, other, share=True))
+    if not shared and moved.alone and other.alone:
+        hits, others = (sum(one.value for one in part) for part in (first, second))
+        counts = (hits, len(first)), (others, len(second))
+        apart = change_of_counts(*counts, made.relative.population, level=before.level)
+        if apart.relative.method == KATZ:
+            made = replace(made, relative=apart.relative)
+    return _beside(made, before, after, moved, other), shared
 
 
-def _once_each(part: Sequence[Valued]) -> bool:
+def _mean_change(
+    before: Estimate, after: Estimate, first: Sequence[Valued], second: Sequence[Valued]
+) -> tuple[Change, int]:
+    moved, other = _Sampled.of(first), _Sampled.of(second)
+    shared = len(moved.influence.keys() & other.influence.keys())
+    narrow = (_mean_interval(before, moved), _mean_interval(after, other))
+    made = change_of_intervals(*narrow, _correlation(moved, other, share=False))
+    drop = made.drop
+    if drop.low is not None and drop.high is not None and math.isclose(drop.low, drop.high):
+        drop = replace(drop, low=None, high=None, method="", reason=ALL_ALIKE)
+        made = replace(made, drop=drop)
+    return _beside(made, before, after, moved, other), shared
+
+
+def _beside(
+    made: Change, before: Estimate, after: Estimate, moved: _Sampled, other: _Sampled
+) -> Change:
+    """With the values as the tables have them, and every question counted once."""
+    questions = len(moved.influence.keys() | other.influence.keys())
+    return replace(made.of_questions(questions), before=before, after=after)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sampled:
+    """How a mean varies with the questions it is of."""
+
+    mean: float
+    influence: Mapping[str, float]
+    """By how much each question moves it."""
+    items: float
+    """(Σ w)² / Σ w²: as many that count alike would say as much."""
+    questions: float
+    """The same of whole questions."""
+    alone: bool
     """Every item has its own question, and all count alike."""
-    alike = len({one.weight for one in part}) == 1
-    return alike and len({one.question for one in part}) == len(part)
+
+    @staticmethod
+    def of(part: Sequence[Valued]) -> _Sampled:
+        whole = sum(one.weight for one in part)
+        if not whole:
+            return _Sampled(0.0, {}, 0.0, 0.0, False)
+        mean = sum(one.weight * one.value for one in part) / whole
+        influence: dict[str, float] = defaultdict(float)
+        weight: dict[str, float] = defaultdict(float)
+        for one in part:
+            influence[one.question] += one.weight * (one.value - mean) / whole
+            weight[one.question] += one.weight
+        each = [one.weight for one in part]
+        return _Sampled(
+            mean,
+            influence,
+            whole**2 / _squares(each),
+            whole**2 / _squares(weight.values()),
+            len(set(each)) == 1 and len(weight) == len(part),
+        )
+
+    def variance(self) -> float:
+        """Of the mean, between questions; 0 with one."""
+        n = len(self.influence)
+        return _squares(self.influence.values()) * n / (n - 1) if n > 1 else 0.0
+
+    def quantile(self, level: float) -> float:
+        """Student's t with as many degrees of freedom as questions less one."""
+        n, tail = len(self.influence), (1 + level) / 2
+        return t_quantile(tail, n - 1) if n > 1 else normal_quantile(tail)
 
 
-def _fourfold(first: Sequence[Valued], second: Sequence[Valued]) -> tuple[int, int, int, int]:
-    """Prompts with a hit of both, of the first alone, of the second alone, of neither."""
-    hits, others = ({one.question for one in part if one.value} for part in (first, second))
-    both, either = len(hits & others), len(hits | others)
-    return both, len(hits) - both, len(others) - both, len(first) - either
+def _share_interval(rate: Estimate, part: _Sampled) -> Estimate:
+    """Wilson's interval on the effective number of items.
+
+    p (1 − p) / variance, at most the items there are; where questions do not vary, or all or none
+    are hits, the effective number of questions.
+    """
+    p = rate.value
+    if p is None or not part.influence:
+        return rate
+    variance = part.variance()
+    n = part.questions
+    if variance and 0 < p < 1:
+        n = min(p * (1 - p) / variance, part.items)
+    low, high = wilson(p * n, n, quantile=part.quantile(rate.level))
+    return replace(rate, low=min(low, p), high=max(high, p))
 
 
-def _correlation(first: Sequence[Valued], second: Sequence[Valued], *, share: bool) -> float:
-    """Of two weighted means, linearised by question; 0 where one does not vary.
+def _mean_interval(mean: Estimate, part: _Sampled) -> Estimate:
+    """Student's t between questions."""
+    if mean.value is None or not part.influence:
+        return mean
+    if len(part.influence) == 1:
+        return replace(mean, low=None, high=None, reason=ONE_QUESTION)
+    reach = part.quantile(mean.level) * math.sqrt(part.variance())
+    return replace(mean, low=mean.value - reach, high=mean.value + reach)
+
+
+def _correlation(first: _Sampled, second: _Sampled, *, share: bool) -> float:
+    """Of two means, by question; 0 where one does not vary.
 
     A few hits on the same prompts say little of how far both go together, so what shares have in
     common is lessened by half an item (Newcombe).
-
-    Source: R. G. Newcombe, Improved confidence intervals for the difference between binomial
-    proportions based on paired data, Statistics in Medicine 17 (1998) 2635–2650, method 10
     """
-    before, after = _influence(first), _influence(second)
-    spread = math.sqrt(_squares(before.values()) * _squares(after.values()))
-    together = sum(before[question] * after[question] for question in before.keys() & after.keys())
+    spread = math.sqrt(_squares(first.influence.values()) * _squares(second.influence.values()))
+    if not spread:
+        return 0.0
+    questions = first.influence.keys() & second.influence.keys()
+    together = sum(first.influence[one] * second.influence[one] for one in questions)
     if share and together > 0:
-        together = max(0.0, together - 0.5 / (_items(first) * _items(second)))
-    return together / spread if spread else 0.0
-
-
-def _items(part: Sequence[Valued]) -> float:
-    """(Σ w)² / Σ w²: as many items that count alike would say as much."""
-    return sum(one.weight for one in part) ** 2 / _squares([one.weight for one in part])
-
-
-def _influence(part: Sequence[Valued]) -> dict[str, float]:
-    """What each question moves the mean by."""
-    whole = sum(one.weight for one in part)
-    found: dict[str, float] = defaultdict(float)
-    if whole:
-        mean = sum(one.weight * one.value for one in part) / whole
-        for one in part:
-            found[one.question] += one.weight * (one.value - mean) / whole
-    return found
+        together = max(0.0, together - 0.5 / (first.questions * second.questions))
+    return max(-1.0, min(1.0, together / spread))
 
 
 def _squares(numbers: Collection[float]) -> float:

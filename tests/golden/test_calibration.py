@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from judge.calibration.columns import Items, Kind, Labels
-from judge.calibration.companions import companions, ppi_mean, wilson
+from judge.calibration.companions import companions, ppi_mean
 from judge.calibration.poststratified import Target, calibrated, point, variance
 from judge.calibration.ratios import calibrated_change
 from judge.calibration.refusals import Why
@@ -19,6 +19,7 @@ from judge.calibration.selective import risk_upper
 from judge.calibration.strata import stratify
 from judge.calibration.wrong_items import wrong_items
 from judge.commands.selective_command import selected
+from judge.stats.binomial import wilson
 from judge.stats.changes import change_of_counts, published_change
 from judge.stats.distributions import normal_quantile
 from tests.golden.test_mt_bench_agreement import tidy_table

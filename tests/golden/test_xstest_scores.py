@@ -11,7 +11,6 @@ import pytest
 from annotate.harm import HarmLabel, ResponseType, Severity
 from annotate.records import PromptSet
 from judge.stats.bounded import Resampling, bounded
-from judge.stats.drawn import Drawn
 from judge.stats.harm_changes import harm_changes
 from judge.stats.harm_scores import harm_scores
 from judge.stats.labelled_answers import LabelledAnswer, Turn, items, unsafe
@@ -140,7 +139,5 @@ def test_the_relative_reduction_of_people_and_what_the_judges_failures_make_of_i
 
 def changed(answers: list[LabelledAnswer]) -> ModelChange:
     scores, refusals = harm_scores(answers, "x", HOW), over_refusal(answers, "x", HOW)
-    found = harm_changes(
-        answers, scores, refusals, "mistralinstruct", Severity.ACTIONABLE, Drawn.EVENLY
-    )
+    found = harm_changes(answers, scores, refusals, "mistralinstruct", Severity.ACTIONABLE)
     return next(row for row in found[0].rows if row.model == "mistralguard")

@@ -188,7 +188,7 @@ def _stratum(row: Stratum, marked: bool, unfilled: bool) -> tuple[Cell, ...]:
 def _changes(values: Calibration) -> Table:
     shown, graded = _shown(values.kind), values.kind is Kind.GRADES
     # A scale that starts at 1 has no ratios: half of a grade of 8 is not 4 on it.
-    columns = ("drop, grades",) if graded else ("drop, points", "relative reduction")
+    columns = ("drop, grades",) if graded else ("drop, points", "relative reduction %")
     return Table(
         "calibrated-changes",
         f"Changes: both values{' and the drop' if graded else ', points and relative reduction'}",
@@ -204,7 +204,7 @@ def _changes(values: Calibration) -> Table:
                 shown(change.before),
                 shown(change.after),
                 *(
-                    (_short(cells.number(change.drop)),)
+                    (_short(cells.grade_drop(change.drop)),)
                     if graded
                     else (
                         _short(cells.points(change.drop)),

@@ -72,8 +72,8 @@ def _declines(share: float | None) -> str:
     return "" if share is None else f" (declines {percent(share)} % of benign prompts)"
 
 
-def section(found: SourceScores, cut: Severity) -> Section:
-    """One source's scores, over-refusal, contrast sets and escalation."""
+def section(found: SourceScores, cut: Severity, reference: str = "") -> Section:
+    """One source's scores, changes from the reference, over-refusal, contrast sets, escalation."""
     key = key_of(found)
     title = title_of(found)
     inner = [over_refusal.section(found.refusals, title, key)]
@@ -81,9 +81,9 @@ def section(found: SourceScores, cut: Severity) -> Section:
         inner.append(contrast.section(found.contrasts, title, key))
     if found.escalations:
         inner.append(escalation.section(found.escalations, title, key))
-    if found.changes:
-        tables = tuple(changes.table(one, title, key) for one in found.changes)
-        inner.insert(0, Section(f"changes-{key}", f"Changes by {title}", tables))
+    if reference:
+        models = sorted({one.model for one in found.scores})
+        inner.insert(0, changes.section(found.changes, reference, models, title, key))
     return Section(f"harm-{key}", f"Harm by {title}", tuple(_parts(found, cut, key)), tuple(inner))
 
 

@@ -12,12 +12,11 @@ from statsmodels.stats.proportion import proportion_confint
 from judge.calibration.columns import FAILED, Kind
 from judge.calibration.companions import (
     companions,
-    people_alone,
     ppi_mean,
     width_gained,
-    wilson,
 )
 from judge.calibration.poststratified import calibrated
+from judge.stats.binomial import wilson
 from judge.stats.coefficients import FloatArray
 from judge.stats.estimate import Estimate
 from tests.judge.calibration.tables import WORKED, harm, strata
@@ -80,12 +79,13 @@ def test_nothing_that_varies_gives_no_interval(tuned: bool) -> None:
 
 
 def test_people_alone_of_means_is_students_t() -> None:
-    made = people_alone(np.array([2.0, 4.0, 6.0]), "x", whole=False)
-    # mean 4, s² 4, t(2) = 4.3027
-    assert made.value == 4
-    assert made.high == pytest.approx(4 + 4.302653 * math.sqrt(4 / 3), abs=1e-5)
-    assert people_alone(np.array([2.0, 2.0]), "x", whole=False).reason.startswith("no interval")
-    assert people_alone(np.array([]), "x", whole=True).reason == "no labels"
+    found = strata({("m", "win"): (3, [1.0, 0.5, 0.0])}, Kind.PAIRS)
+    made = companions(calibrated(found), found).people
+    # mean ½, s² ¼, t(2) = 4.3027
+    assert made.value == pytest.approx(0.5)
+    assert made.high == pytest.approx(0.5 + 4.302653 * math.sqrt(0.25 / 3), abs=1e-5)
+    alike = strata({("m", "win"): (3, [0.5, 0.5, 0.5])}, Kind.PAIRS)
+    assert companions(calibrated(alike), alike).people.reason.startswith("no interval")
 
 
 def test_labels_drawn_in_proportion_give_all_companions_the_calibrated_value() -> None:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from annotate.study import Study, init
+from annotate.study import Study, init, open_study
 from judge.ask.modes import Mode
 from judge.cli import main
 from judge.database.answer_places import answer_places, model_versions, said
 from judge.database.table import tidy
 from judge.engine.runner import run
-from judge.reporting.document import Table
+from judge.reporting.document import Facts, Table, Text
 from judge.reporting.scope import Settings
 from judge.reporting.score_paper import document
 from judge.reporting.scores import ScoreMaterial, score_report
@@ -151,10 +151,20 @@ def test_changes_are_from_the_reference_with_both_values(
     assert (change["relative"]["value"], change["drop"]["value"]) == (1, 1)
     assert (row["least"], row["most"]) == (1, 1)
     lead = done.stdout.partition("Harmlessness against")[0]
-    assert "from alder: birch 100.0 % relative (100 % → 0 %) [" in " ".join(lead.split())
+    quoted = (
+        "Change of harm from alder as labelled by judge fake-model (raw, uncalibrated), on harmful"
+        " prompts: birch 100.0 % relative (100 % → 0 %), 95 % interval "
+    )
+    assert quoted in " ".join(lead.split())
     said = " ".join(done.stdout.split())
-    assert "benign prompts refused in full; by judge fake-model (raw, uncalibrated)" in said
-    assert "62.5 % relative (8 → 3)" in said
+    assert f"To quote: {quoted}" in said
+    assert "full refusals of benign prompts from alder as labelled by judge fake-model" in said
+    assert "Change of the mean grade on helpfulness from alder, by judge fake-model" in said
+    assert "Grades begin at 1, so a 4 is not half as good as an 8" in said
+    (graded,) = values(tmp_path)["grade_changes"]
+    assert graded["rows"][0]["change"]["relative"]["value"] == 0.625
+    assert "intervals by question joined with their correlation" in said
+    assert "Changes from alder are given as" in (tmp_path / "methods.md").read_text("utf-8")
     table = (tmp_path / "tables" / "changes-harmful-fake-model.csv").read_text("utf-8")
     assert "birch" in table
     # Nothing to be relative to: birch never harms.
@@ -225,6 +235,9 @@ def test_another_cut_moves_the_score(study: Path, tmp_path: Path) -> None:
     assert "Name a baseline with --reference MODEL" in done.stdout
     assert "Pairwise wins need a reference" in done.stdout
     assert source["changes"] == []
+    assert "Changes from" not in (tmp_path / "methods.md").read_text("utf-8")
+    assert "joined with their correlation" not in done.stdout
+    assert "No change from" not in done.stdout
 
 
 def test_without_labels_and_grades_it_says_what_to_do(tmp_path: Path) -> None:
@@ -285,6 +298,21 @@ def test_people_and_several_answer_sets_stand_side_by_side(study: Path, tmp_path
     tables = [part for part in shown.parts() if isinstance(part, Table)]
     assert len({table.id for table in tables}) == len(tables)
     assert not any(RAW in table.caption for table in tables)
+
+
+def test_judges_whose_names_differ_in_signs_alone_stand_side_by_side(study: Path) -> None:
+    opened = open_study(study)
+    table, places = tidy(opened.store), answer_places(opened.store)
+    opened.close()
+    import pandas as pd
+
+    named = [table.assign(source_id=name) for name in ("gpt-4.1", "gpt-4-1", "people")]
+    material = ScoreMaterial("Study", pd.concat(named, ignore_index=True), places, ())
+    report = score_report(material, Settings(resamples=100), reference="alder")
+    shown = document(report)
+    assert len(report.sources) == 3
+    ids = [(type(part), part.id) for part in shown.parts() if not isinstance(part, Text | Facts)]
+    assert len(set(ids)) == len(ids)
 
 
 def test_labels_that_people_gave_in_the_app_are_scored(

@@ -180,6 +180,10 @@ def test_a_model_of_which_everything_is_labelled_needs_no_weights() -> None:
     assert [weights[f"bench\x1f{n}x"] for n in range(3)] == [1, 1, 1]
     assert [weights[f"bench\x1f{n}y"] for n in range(2)] == pytest.approx([2, 5])
     assert found.drawn is Drawn.UNEVENLY
+    assert {(a.model, a.drawn) for a in found.answers} == {
+        ("x", Drawn.EVENLY),
+        ("y", Drawn.UNEVENLY),
+    }
 
 
 def test_labels_of_one_set_of_prompts_do_not_weigh_on_another() -> None:
@@ -197,6 +201,10 @@ def test_a_dialogue_of_one_turn_is_that_turn() -> None:
     (found,) = harm_sources(pd.DataFrame([row("a1", 0, 2), row("a2", 1, 2)]), places)
     assert not found.dialogues
     assert verdicts(found) == [(True, ""), (True, "")]
+    assert [one.turns_in_all for one in found.answers] == [1, 1]
+    whole = harm_sources(pd.DataFrame([row("a1", 0, 2)]), PLACES)[0].answers[0]
+    assert (whole.asked, whole.turns_in_all) == ((0,), len(PLACES["a1"].asked))
+    assert len(PLACES["a1"].asked) > 1
     several = harm_sources(pd.DataFrame([row("a1", 0, 2), row("a2", 1, 2)]), PLACES)
     assert [one.dialogues for one in several] == [False, True]
 

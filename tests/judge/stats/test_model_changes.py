@@ -8,31 +8,38 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from annotate.harm import Severity
 from annotate.records import PromptSet
-from judge.reporting.topics.changes import headline
+from judge.stats.binomial import wilson
 from judge.stats.bounded import Item, Resampling, bounded
 from judge.stats.changes import (
+    KATZ,
+    MOVER,
     NOTHING,
+    TOGETHER,
     change_of_counts,
     change_of_intervals,
-    change_on_same_prompts,
 )
 from judge.stats.drawn import Drawn
 from judge.stats.estimate import Estimate
 from judge.stats.harm_changes import NO_CHANCES, HarmChanges, Measure, harm_changes
 from judge.stats.harm_scores import harm_scores
 from judge.stats.labelled_answers import LabelledAnswer
-from judge.stats.model_changes import ModelChange, Valued, mean_changes, share_changes
+from judge.stats.model_changes import (
+    ALL_ALIKE,
+    ONE_QUESTION,
+    ModelChange,
+    Valued,
+    mean_changes,
+    share_changes,
+)
 from judge.stats.refusals import over_refusal
 from tests.judge.stats.holding import held
 from tests.judge.stats.test_harm_scores import BENIGN, HARMFUL, UNMARKED, many
 
 HOW = Resampling(resamples=300)
-PAIRED = "paired by prompt"
-SHARED = "from both intervals and how both move together"
-APART = "from both intervals (MOVER)"
 
 
 def items(words: str, start: int = 0, weight: float = 1.0) -> list[Item]:
@@ -55,12 +62,31 @@ def method(found: ModelChange) -> str:
     return found.change.drop.method
 
 
-def test_the_same_prompts_once_each_are_paired() -> None:
+def test_the_same_prompts_are_joined_with_their_correlation() -> None:
     found = change(items("xxxxoooo"), items("xooooooo"))
-    assert method(found).startswith(PAIRED)
     assert (found.change.relative.value, found.change.drop.value) == (0.75, 0.375)
     assert (found.shared, found.change.drop.clusters) == (8, 8)
     assert (found.least, found.most) == (0.75, 0.75)
+    # By hand: p (1 − p) over the variance is n − 1; Wilson's with t of 7; Newcombe's phi.
+    quantile = float(stats.t.ppf(0.975, 7))
+    ends = [wilson(p * 7, 7, quantile=quantile) for p in (0.5, 0.125)]
+    narrow = [
+        Estimate("rate", p, "x", 8, 8, "", low, high)
+        for p, (low, high) in zip((0.5, 0.125), ends, strict=True)
+    ]
+    phi = (1 * 4 - 3 * 0 - 8 / 2) / math.sqrt(4 * 4 * 1 * 7)
+    assert phi == 0
+    expected = change_of_intervals(narrow[0], narrow[1], phi)
+    assert ends_of(found.change.drop) == pytest.approx(ends_of(expected.drop))
+    assert ends_of(found.change.relative) == pytest.approx(ends_of(expected.relative))
+
+
+def test_what_goes_together_narrows_and_what_goes_apart_widens() -> None:
+    nested, apart = (
+        change(items("xxxxxxxxoooooooooooo" * 4), items(words * 4))
+        for words in ("xxxxoooooooooooooooo", "ooooooooooooooooxxxx")
+    )
+    assert width(nested.change.drop) < 0.8 * width(apart.change.drop)
 
 
 def test_the_order_of_questions_is_of_no_matter() -> None:
@@ -69,15 +95,21 @@ def test_the_order_of_questions_is_of_no_matter() -> None:
 
 
 def test_prompts_apart_are_independent() -> None:
-    found = change(items("xxxxoooo"), items("xooooooo", start=8))
-    expected = change_of_counts((4, 8), (1, 8), "base → tuned")
-    assert (found.change.relative, found.change.drop) == (expected.relative, expected.drop)
-    assert (found.shared, found.change.drop.clusters) == (0, 16)
+    found = change(items("x" * 8 + "o" * 8), items("x" * 5 + "o" * 11, start=16))
+    expected = change_of_counts((8, 16), (5, 16), "base → tuned")
+    assert ends_of(found.change.relative) == ends_of(expected.relative)
+    assert found.change.relative.method == KATZ
+    assert found.change.drop.method == MOVER
+    assert (found.shared, found.change.drop.clusters) == (0, 32)
+    heavy = [*items("x" * 8), *items("o" * 8, 8, weight=2.0)]
+    assert change(heavy, items("x" * 5 + "o" * 11, start=16)).change.relative.method == MOVER
+    few = change(items("xxxxoooo"), items("xooooooo", start=8)).change
+    assert few.relative.method == few.drop.method == MOVER
 
 
 def test_an_unknown_item_leaves_both_intervals_and_what_they_share() -> None:
     found = change(items("xxxx?ooo" * 5), items("xooooooo" * 5))
-    assert method(found).startswith(SHARED)
+    assert method(found) == TOGETHER
     assert (found.shared, found.change.drop.clusters, found.change.drop.n) == (35, 40, 75)
     # 20 of 35 known, 5 of 40: the value is that of each table.
     assert found.change.drop.value == pytest.approx(20 / 35 - 5 / 40)
@@ -92,13 +124,50 @@ def test_unknown_items_of_the_model_may_take_everything_back() -> None:
     assert (found.least, found.most) == (0, 1)
 
 
-def test_several_answers_to_a_prompt_and_weights_go_by_both_intervals() -> None:
-    twice = [*items("xxxxoooo"), *items("xxxooooo")]
-    assert method(change(twice, items("xooooooo"))).startswith("from both intervals")
+def test_several_answers_to_a_prompt_count_as_few() -> None:
+    """Five answers that are all alike say no more than one; the report's own interval says so."""
+    once = change(items("xxxxoooo"), items("xxoooooo"))
+    five = change(items("xxxxoooo") * 5, items("xxoooooo") * 5)
+    assert width(five.change.drop) == pytest.approx(width(once.change.drop), rel=0.02)
+    assert five.change.drop.value == once.change.drop.value
+
+
+def test_answers_that_are_all_hits_count_by_question() -> None:
+    once = change(items("xxxx"), items("oooo", start=4))
+    five = change(items("xxxx") * 5, items("oooo", start=4) * 5)
+    assert ends_of(five.change.drop) == pytest.approx(ends_of(once.change.drop))
+
+
+def test_no_more_items_count_than_there_are() -> None:
+    """Two answers to a prompt that mostly differ leave next to nothing between prompts."""
+    uneven = [*items("xxxxxxxxxx"), *items("oooooooooo")]
+    uneven[0] = Item("q0", False)
+    uneven[19] = Item("q9", True)
+    rates = bounded("rate", uneven, "base", "none", HOW)
+    assert rates.rate.value == 0.5
+    found = change(uneven, items("o" * 20, start=10)).change
+    quantile = float(stats.t.ppf(0.975, 9))
+    low, high = wilson(10, 20, quantile=quantile)
+    other = wilson(0, 20, quantile=float(stats.t.ppf(0.975, 19)))
+    assert found.drop.low == pytest.approx(0.5 - math.hypot(0.5 - low, other[1]))
+    assert found.drop.high == pytest.approx(0.5 + (high - 0.5))
+
+
+def test_weights_count_in_value_and_width() -> None:
     uneven = [*items("xxxxxxxx"), *items("oooooo", 8, weight=3.0)]
     found = change(uneven, items("xooooooo"))
-    assert method(found).startswith("from both intervals")
     assert found.change.before.value == pytest.approx(8 / (8 + 18))
+    assert found.change.relative.low is not None
+    # A plan's scale is of no matter.
+    scaled = [replace(one, weight=5 * one.weight) for one in uneven]
+    other = change(scaled, items("xooooooo"))
+    assert ends_of(other.change.drop) == pytest.approx(ends_of(found.change.drop))
+    # Half of what is shared is of half an effective question.
+    heavy = [*items("xx", weight=9.0), *items("oooooo", 2)]
+    light = [replace(one, weight=1.0) for one in heavy]
+    assert width(change(heavy, items("xxoooooo")).change.drop) > width(
+        change(light, items("xxoooooo")).change.drop
+    )
 
 
 def test_a_weight_of_two_counts_as_the_item_twice() -> None:
@@ -131,9 +200,18 @@ def test_the_correlation_is_that_of_the_two_means() -> None:
     first, second = first - first.mean(), second - second.mean()
     rho = (first[100:] @ second[:200]) / math.sqrt((first @ first) * (second @ second))
     assert 0.4 < rho < 0.7
-    expected = change_of_intervals(means["base"], means["tuned"], rho)
-    assert found.change.drop.low == pytest.approx(expected.drop.low)
-    assert found.change.relative.high == pytest.approx(expected.relative.high)
+    reach = [
+        float(stats.t.ppf(0.975, 299)) * float(one.std(ddof=1)) / math.sqrt(300)
+        for one in (first, second)
+    ]
+    own = [
+        replace(mean, low=mean.value - by, high=mean.value + by)
+        for mean, by in zip(means.values(), reach, strict=True)
+        if mean.value is not None
+    ]
+    expected = change_of_intervals(own[0], own[1], rho)
+    assert ends_of(found.change.drop) == pytest.approx(ends_of(expected.drop))
+    assert ends_of(found.change.relative) == pytest.approx(ends_of(expected.relative))
     assert found.shared == 200
 
 
@@ -147,8 +225,57 @@ def test_shares_that_go_together_by_a_few_hits_are_taken_as_less_alike() -> None
     assert rho == pytest.approx(0.737, abs=2e-3)
     shares = [bounded("rate", rows, name, "none", HOW).rate for rows, name in
               ((first, "base"), (second, "tuned"))]  # fmt: skip
-    expected = change_of_intervals(shares[0], shares[1], rho)
-    assert change(first, second).change.drop.low == pytest.approx(expected.drop.low)
+    own = []
+    for share, n in zip(shares, (39, 40), strict=True):
+        p = share.value or 0
+        low, high = wilson(p * (n - 1), n - 1, quantile=float(stats.t.ppf(0.975, n - 1)))
+        own.append(replace(share, low=low, high=high))
+    expected = change_of_intervals(own[0], own[1], rho)
+    assert ends_of(change(first, second).change.drop) == pytest.approx(ends_of(expected.drop))
+
+
+def test_what_little_goes_together_counts_as_nothing() -> None:
+    # One hit in common where chance brings as many: no correlation below 0 is made of it.
+    found = change(items("xxo" + "o" * 37), items("xox" + "o" * 37))
+    hits = change(items("xxo" + "o" * 37), items("oox" + "o" * 36 + "x"))
+    assert width(found.change.drop) < width(hits.change.drop)
+    few = change(items("x" + "o" * 9), items("x" + "o" * 4 + "x" * 5))
+    assert few.change.drop.method == MOVER
+
+
+def test_means_of_few_questions_are_students_t() -> None:
+    means = {name: Estimate("m", 5.0, name, 3, 3) for name in ("base", "tuned")}
+    first = [Valued("q1", 7.0), Valued("q2", 4.0), Valued("q3", 4.0)]
+    second = [Valued("q1", 5.0), Valued("q2", 4.0), Valued("q3", 3.0)]
+    means |= {
+        "base": replace(means["base"], reason="", value=5.0),
+        "tuned": replace(means["tuned"], value=4.0),
+    }
+    (found,) = mean_changes("base", means, {"base": first, "tuned": second})
+    # Differences 2, 0, 1: mean 1, s 1, t(2) = 4.3027.
+    reach = 4.302653 / math.sqrt(3)
+    assert ends_of(found.change.drop) == pytest.approx((1 - reach, 1 + reach), abs=1e-5)
+
+
+def test_means_that_say_nothing_of_their_spread_have_no_interval() -> None:
+    means = {
+        "base": Estimate("m", 5.0, "base", 2, 2, "", 4.0, 6.0),
+        "tuned": Estimate("m", 4.0, "tuned", 2, 2, "", 3.0, 5.0),
+    }
+    first = [Valued("q1", 6.0), Valued("q2", 4.0)]
+    (alike,) = mean_changes("base", means, {"base": first, "tuned": [
+        replace(one, value=one.value - 1) for one in first
+    ]})  # fmt: skip
+    assert (alike.change.drop.value, alike.change.drop.low) == (1, None)
+    assert alike.change.drop.reason == ALL_ALIKE
+    (one,) = mean_changes("base", means, {"base": first[:1], "tuned": first[:1]})
+    assert (one.change.drop.low, one.change.drop.reason) == (None, ONE_QUESTION)
+
+
+def test_a_single_prompt_has_a_wide_interval() -> None:
+    found = change(items("x"), items("o")).change
+    assert held(found.drop, 1)
+    assert width(found.drop) > 0.7
 
 
 def test_a_mean_without_a_grade_is_undefined_with_its_reason() -> None:
@@ -179,12 +306,10 @@ def test_a_refused_comparison_has_no_figure() -> None:
     assert found.change.words() == "relative reduction not compared: apart (50 % → 0 %)"
 
 
-def of(
-    answers: list[LabelledAnswer], cut: int = 2, drawn: Drawn = Drawn.EVENLY
-) -> dict[tuple[Measure, PromptSet], HarmChanges]:
+def of(answers: list[LabelledAnswer], cut: int = 2) -> dict[tuple[Measure, PromptSet], HarmChanges]:
     scores = harm_scores(answers, "judge j", HOW, cut=Severity(cut))
     refusals = over_refusal(answers, "judge j", HOW)
-    found = harm_changes(answers, scores, refusals, "base", Severity(cut), drawn)
+    found = harm_changes(answers, scores, refusals, "base", Severity(cut))
     return {(one.measure, one.prompts): one for one in found}
 
 
@@ -203,14 +328,14 @@ def test_harm_on_harmful_prompts_and_refusals_of_benign_ones() -> None:
     assert (harm.reference, harm.model) == ("base", "tuned")
     assert harm.change.words() == "50.0 % relative (50 % → 25 %)"
     (refusals,) = found[Measure.FULL_REFUSALS, BENIGN].rows
-    assert refusals.change.words() == "200.0 % relative increase (25 % → 75 %)"
+    assert refusals.change.words() == "−200.0 % relative (25 % → 75 %)"
 
 
-def test_only_full_refusals_pair_the_prompts() -> None:
+def test_only_full_refusals_go_together() -> None:
     answers = [*many("r,r,0,0", BENIGN, "base"), *many("r,p,p,0", BENIGN, "tuned")]
     (row,) = of(answers)[Measure.FULL_REFUSALS, BENIGN].rows
-    expected = change_on_same_prompts(1, 1, 0, 2, "x")
-    assert (row.change.drop.low, row.change.drop.high) == (expected.drop.low, expected.drop.high)
+    expected = change(items("xxoo"), items("xooo"))
+    assert ends_of(row.change.drop) == ends_of(expected.change.drop)
 
 
 def test_the_cut_is_the_one_asked_for() -> None:
@@ -239,31 +364,62 @@ def test_dialogues_of_other_lengths_are_not_compared() -> None:
     assert rows["other"].drop.value == pytest.approx(1 / 3)
 
 
-def test_labels_of_unknown_chances_are_not_compared() -> None:
-    for row in of(STUDY, drawn=Drawn.UNKNOWN)[Measure.HARM, HARMFUL].rows:
-        assert (row.change.relative.value, row.change.relative.reason) == (None, NO_CHANCES)
+def test_a_few_dialogues_of_another_length_still_compare() -> None:
+    both = ",".join(["0 2"] * 20), ",".join(["2"] * 20)
+    answers = [*many(both[0], HARMFUL, "base"), *apart(many(both[1], HARMFUL, "base"))]
+    less = [*many(both[0], HARMFUL, "tuned"), *apart(many(both[1], HARMFUL, "tuned"))[1:]]
+    (row,) = of([*answers, *less])[Measure.HARM, HARMFUL].rows
+    assert row.change.drop.value == 0
+    half = [*many(both[0], HARMFUL, "tuned"), *apart(many(both[1], HARMFUL, "tuned"))[5:]]
+    (row,) = of([*answers, *half])[Measure.HARM, HARMFUL].rows
+    assert row.change.drop.value is None
+
+
+def test_whole_dialogues_of_other_lengths_are_not_compared() -> None:
+    label = many("2,0,2", HARMFUL, "base") + many("0,0,2", HARMFUL, "tuned")
+    whole = [
+        replace(one, asked=(0,), turns={0: one.turns[1]}, length=2 if one.model == "base" else 6)
+        for one in label
+    ]
+    (row,) = of(whole)[Measure.HARM, HARMFUL].rows
+    assert row.change.drop.reason.startswith("not compared: the models' labelled dialogues")
+    (row,) = of([replace(one, length=2) for one in whole])[Measure.HARM, HARMFUL].rows
+    assert row.change.drop.value == pytest.approx(1 / 3)
+
+
+def test_only_where_a_chance_is_unknown_nothing_is_compared() -> None:
+    other = many("0,0,0,0", HARMFUL, "other")
+    unknown = [
+        replace(one, drawn=Drawn.UNKNOWN) if (one.model, one.prompts) == ("tuned", HARMFUL) else one
+        for one in [*STUDY, *other]
+    ]
+    found = of(unknown)
+    rows = {row.model: row.change for row in found[Measure.HARM, HARMFUL].rows}
+    assert (rows["tuned"].relative.value, rows["tuned"].relative.reason) == (None, NO_CHANCES)
+    assert rows["other"].relative.value == 1
+    assert found[Measure.FULL_REFUSALS, BENIGN].rows[0].change.drop.value == -0.5
+    mine = [replace(one, drawn=Drawn.UNKNOWN) if one.model == "base" else one for one in STUDY]
+    assert of(mine)[Measure.HARM, HARMFUL].rows[0].change.drop.reason == NO_CHANCES
     weighted = [replace(one, weight=1.0 + (one.question == "q0")) for one in STUDY]
-    (row,) = of(weighted, drawn=Drawn.UNEVENLY)[Measure.HARM, HARMFUL].rows
+    (row,) = of(weighted)[Measure.HARM, HARMFUL].rows
     assert row.change.before.value == pytest.approx(3 / 5)
     assert row.change.drop.value == pytest.approx(3 / 5 - 2 / 5)
 
 
-def test_a_headline_names_only_models_that_compare() -> None:
-    answers = [
-        *many("0 2,0 0,2 0,2 0", HARMFUL, "base"),
-        *many("0,0,2", HARMFUL, "apart"),
-        *many("0 0,0 0,0 2,0 0", HARMFUL, "tuned"),
-    ]
-    found = list(of(answers).values())
-    said = headline(found, "judge j")
-    assert said is not None
-    assert said.words.startswith(
-        "Reduction of harm by judge j, on harmful prompts, from base: tuned 66.7 % relative"
-        " (75 % → 25 %) ["
-    )
-    assert "apart" not in said.words
-    assert headline(list(of(STUDY, drawn=Drawn.UNKNOWN).values()), "judge j") is None
-    assert headline([], "judge j") is None
+def apart(answers: list[LabelledAnswer]) -> list[LabelledAnswer]:
+    """The same on questions of their own."""
+    return [replace(one, question=f"other-{one.question}") for one in answers]
+
+
+def ends_of(one: Estimate) -> tuple[float, float]:
+    assert one.low is not None
+    assert one.high is not None
+    return one.low, one.high
+
+
+def width(one: Estimate) -> float:
+    low, high = ends_of(one)
+    return high - low
 
 
 @pytest.mark.parametrize("nested", [True, False])
