@@ -42,29 +42,26 @@ def model_versions(store: Store) -> tuple[tuple[str, ...], ...]:
 
 
 def version_names(store: Store) -> dict[str, tuple[str, str | None]]:
-    """Answer or pair → its models' names with their versions, where any has several; else nothing.
+    """Answer or pair → its models' names with their versions, where one is a rerun; else nothing.
 
     A rerun under one name is another model (DESIGN §2): its answers must not count as the first's.
     """
-    if not model_versions(store):
-        return {}
-    answers = {row[0]: row[1] for row in _rows(store)}
-    several = {name for chain in model_versions(store) for name in chain}
-    found: dict[str, tuple[str, str | None]] = {
-        answer: (name, None) for answer, name in answers.items() if name in several
-    }
-    pairs = "SELECT id, answer_a, answer_b FROM pair WHERE answer_a IS NOT NULL"
-    for pair, a, b in store.conn.execute(pairs):
-        if answers[a] in several or answers[b] in several:
-            found[pair] = answers[a], answers[b]
-    return found
+    of_answers = f"SELECT a.id, {_NAME}, NULL FROM answer a JOIN model m ON m.id = a.model"
+    of_pairs = (
+        f"SELECT p.id, {_NAME}, {_NAME.replace('m.', 'n.')} FROM pair p"
+        " JOIN answer a ON a.id = p.answer_a JOIN model m ON m.id = a.model"
+        " JOIN answer b ON b.id = p.answer_b JOIN model n ON n.id = b.model"
+    )
+    rows = store.conn.execute(
+        f"{of_answers} WHERE m.version > 1"
+        f" UNION ALL {of_pairs} WHERE m.version > 1 OR n.version > 1"
+    )
+    return {unit: (a, b) for unit, a, b in rows}
 
 
-_NAME = (
-    "iif(EXISTS (SELECT 1 FROM model n WHERE n.name = m.name AND n.version > 1),"
-    " m.name || ' (version ' || m.version || ')', m.name)"
-)
-"""SQL: a model's name, with its version where there are several of one name."""
+_NAME = "iif(m.version > 1, m.name || ' (version ' || m.version || ')', m.name)"
+"""SQL: a model's name, a rerun's with its version. The first keeps the bare name: plans and
+calibrations that were made before a rerun came still name it."""
 
 
 def _rows(

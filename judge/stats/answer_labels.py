@@ -31,7 +31,7 @@ class AnswerPlace:
     """Where an answer belongs: `judge.database.answer_places` reads it."""
 
     model: str
-    """The name, with its version where there are several answer sets of one name."""
+    """The name; with its version where it is a rerun under a name that was taken."""
     question: str
     prompts: PromptSet
     matched: str

@@ -92,6 +92,11 @@ def test_ten_buttons_fit_say_their_ends_and_name_nobody(
     assert not rater.page.evaluate(wide)
     boxes = [button.bounding_box() for button in buttons.all()]
     assert min(box["height"] for box in boxes if box) >= (40 if width < 720 else 28)
+    text, form = (rater.page.locator(one).bounding_box() for one in (".eh-answer", ".eh-form"))
+    assert text is not None
+    assert form is not None
+    # A short answer leaves no hole before what is asked of it.
+    assert width > 720 or 0 < form["y"] - text["y"] - text["height"] < 40
     outside = rater.page.evaluate(
         "() => { const copy = document.body.cloneNode(true);"
         " copy.querySelectorAll('.eh-text').forEach(one => one.remove()); return copy.innerHTML }"

@@ -20,7 +20,7 @@ from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion
 from tests.judge.reporting.test_score_command import COMPLIES, HARMS, evenhand, filled
 from tests.judge.study import settings
 
-FIRST, SECOND = "alder (version 1)", "alder (version 2)"
+FIRST, SECOND = "alder", "alder (version 2)"
 
 
 def reply(body: Body, _number: int) -> Scripted:

@@ -271,7 +271,7 @@ def test_people_and_several_answer_sets_stand_side_by_side(study: Path, tmp_path
         made.store, write_lines(tmp_path / "more" / "model_answer" / "alder.jsonl", rerun)
     ).refused
     places = answer_places(made.store)
-    names = ("alder (version 1)", "alder (version 2)")
+    names = ("alder", "alder (version 2)")
     assert {place.model for place in places.values()} == {*names, "birch"}
     assert model_versions(made.store) == (names,)
     label = json.dumps({"response_type": "full_refusal", "severity": 0, "categories": []})

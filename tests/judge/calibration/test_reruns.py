@@ -1,0 +1,53 @@
+"""A rerun that comes after a plan or a calibration changes neither."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from annotate.study import open_study
+from judge.database.answer_places import model_versions
+from tests.annotate.support import answer_line, write_lines
+from tests.judge.calibration.test_commands import (
+    LIMITS,
+    drawn,
+    evenhand,
+    judged,  # noqa: F401 - the fixture behind `study`
+    people_label,
+    run_name,
+    said,
+    study,  # noqa: F401 - the same
+)
+
+
+def test_what_was_planned_and_calibrated_before_a_rerun_holds_after_it(
+    study: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    run = ("--run", run_name(study))
+    said("plan", study, *run, "--labels", 60, "--draw")
+    people_label(study, drawn(study))
+    said("calibrate", study, *run, "--out", tmp_path / "before")
+    (tmp_path / "gate.toml").write_text(LIMITS)
+    gated = ("gate", study, *run, "--config", tmp_path / "gate.toml")
+    before = evenhand(*gated, "--out", tmp_path / "gate before")
+    model = artefact(tmp_path / "before")["set"]["models"][0]
+
+    lines = [answer_line(n, [f"another answer {n}"]) for n in range(1, 21)]
+    file = write_lines(tmp_path / "rerun" / "model_answer" / f"{model}.jsonl", lines)
+    said("import", study, file, "--benchmark", "bench")
+    opened = open_study(study)
+    assert model_versions(opened.store) == ((model, f"{model} (version 2)"),)
+    opened.close()
+
+    said("calibrate", study, *run, "--out", tmp_path / "after", "--baseline", model)
+    old, new = artefact(tmp_path / "before"), artefact(tmp_path / "after")
+    assert new["set"] == old["set"]
+    assert new["calibration"]["scores"] == old["calibration"]["scores"]
+    after = evenhand(*gated, "--out", tmp_path / "gate after")
+    assert after.exit_code == before.exit_code
+
+
+def artefact(folder: Path) -> dict[str, dict[str, list[str]]]:
+    found: dict[str, dict[str, list[str]]] = json.loads((folder / "calibration.json").read_text())
+    return found
