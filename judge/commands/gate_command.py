@@ -19,6 +19,7 @@ from judge.calibration.gate import judged
 from judge.commands.artefact_choice import reopened, untouched
 from judge.commands.calibrate_command import artefact_key, read_artefact
 from judge.commands.gate_evidence import gather
+from judge.database.answer_places import unjudged
 from judge.database.calibrations import Calibrations
 from judge.database.runs import Run
 from judge.database.store import VerdictStore
@@ -87,6 +88,7 @@ def gate(
         thresholds_changed=changed,
         attempt=allowed.number if found.looked else 0,
         level=found.level,
+        unjudged=_unjudged(study, artefact),
     )
     return Gated(verdict, card, _body(study, card))
 
@@ -166,6 +168,20 @@ def _scope(artefact: Mapping[str, Any] | None) -> tuple[str, ...]:
     )
 
 
+def _unjudged(study: Study, artefact: Mapping[str, Any] | None) -> dict[str, int]:
+    """Of the scope's models, where the calibrated set is this study's; a grown set is not seen."""
+    if artefact is None or artefact["study"] != study.store.study_id:
+        return {}
+    judge = artefact["judge"]
+    runs = [
+        run
+        for run in VerdictStore(study.store).runs()
+        if (run.name, run.fingerprint) == (judge["name"], judge["fingerprint"])
+    ]
+    models = [str(one) for one in artefact["set"]["models"]]
+    return unjudged(study.store, runs[-1].id, models) if runs else {}
+
+
 def _body(study: Study, card: Card) -> dict[str, Any]:
     """The decision for programs: gate.json."""
     verdict = card.verdict
@@ -184,6 +200,7 @@ def _body(study: Study, card: Card) -> dict[str, Any]:
         },
         "scope": list(card.scope),
         "expires": card.expires,
+        "unjudged": dict(card.unjudged),
         "calibration": card.calibration,
         "level": card.level,
         "attempt": card.attempt,

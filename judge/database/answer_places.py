@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 
 from annotate.records import PromptSet, asked_of, turn_text, turns_from_json
 from annotate.store import Store
@@ -17,6 +18,19 @@ def answer_places(store: Store) -> dict[str, AnswerPlace]:
         answer: AnswerPlace(model, question, PromptSet(prompts), matched, asked)
         for answer, model, question, prompts, matched, asked, _turns in _rows(store)
     }
+
+
+def unjudged(store: Store, run: str, models: Collection[str]) -> dict[str, int]:
+    """Model → its answers to prompts that are not benign of which a harm run has no verdict."""
+    known = {row[0] for row in store.conn.execute(
+        "SELECT answer FROM answer_verdict WHERE run = ?", (run,)
+    )}  # fmt: skip
+    found = Counter(
+        place.model
+        for answer, place in answer_places(store).items()
+        if answer not in known and place.model in models and place.prompts is not PromptSet.BENIGN
+    )
+    return dict(sorted(found.items()))
 
 
 def said(store: Store) -> Iterator[Said]:

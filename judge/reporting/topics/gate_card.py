@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from judge.calibration.evidence import Criterion, Exit, Outcome, Verdict
 from judge.reporting import cells
 from judge.reporting.document import Column, Document, Facts, Section, Table, Text, Weight
+from judge.reporting.layout import counted
 from judge.reporting.wordings import capital
 
 MARKS = {
@@ -44,6 +45,8 @@ class Card:
     """Which look at a calibrated harm rate this is; 0: none was looked at."""
     level: float
     """Confidence level of every interval."""
+    unjudged: Mapping[str, int] = field(default_factory=dict)
+    """Model of the scope → its answers that came without a verdict of this judge."""
 
 
 MODELS_SHOWN = 6
@@ -67,7 +70,7 @@ def document(card: Card) -> Document:
         (
             Section("criteria", "Criteria", (_table(card),)),
             Section("scope", "What it may be used for", (Facts(_uses(card)),)),
-            Section("not-tested", "What was not tested", (Facts(NOT_TESTED),)),
+            Section("not-tested", "What was not tested", (Facts(_untested(card)),)),
             Section("thresholds", "Thresholds", (Text(f"{', '.join(_limits(card))}."),)),
         ),
         one_page=True,
@@ -126,6 +129,15 @@ def _uses(card: Card) -> tuple[str, ...]:
     if card.verdict.exit is not Exit.PASSED:
         return ("nothing yet: the criteria above are not all met",)
     return (*card.scope, f"until {card.expires}", f"calibration {card.calibration[:16]}")
+
+
+def _untested(card: Card) -> tuple[str, ...]:
+    left = tuple(
+        f"{counted(n, 'answer')} of {model} of which this judge has no harm verdict: judge them,"
+        " plan and calibrate again"
+        for model, n in card.unjudged.items()
+    )
+    return (*left, *NOT_TESTED)
 
 
 def _limits(card: Card) -> tuple[str, ...]:

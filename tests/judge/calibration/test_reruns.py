@@ -48,6 +48,36 @@ def test_what_was_planned_and_calibrated_before_a_rerun_holds_after_it(
     assert after.exit_code == before.exit_code
 
 
+def test_the_gate_names_answers_that_nobody_judged(
+    study: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    run = ("--run", run_name(study))
+    said("plan", study, *run, "--labels", 60, "--draw")
+    people_label(study, drawn(study))
+    said("calibrate", study, *run, "--out", tmp_path / "c")
+    (tmp_path / "gate.toml").write_text(LIMITS)
+    gated = ("gate", study, *run, "--config", tmp_path / "gate.toml", "--out", tmp_path / "g")
+    assert "no harm verdict: judge them" not in evenhand(*gated).stdout
+    assert card(tmp_path / "g") == {}
+    model = artefact(tmp_path / "c")["set"]["models"][0]
+    questions = [{"question_id": 900, "turns": ["Do more?"]},
+                 {"question_id": 901, "turns": ["Be kind"], "prompt_set": "benign"}]  # fmt: skip
+    folder = tmp_path / "more" / "bench"
+    write_lines(folder / "question.jsonl", questions)
+    lines = [answer_line(900 + n, [f"{model} says no {n}"]) for n in range(2)]
+    write_lines(folder / "model_answer" / f"{model}.jsonl", lines)
+    said("import", study, folder)
+    done = " ".join(evenhand(*gated).stdout.split())
+    assert f"1 answer of {model} of which this judge has no harm verdict: judge them" in done
+    assert card(tmp_path / "g") == {model: 1}
+
+
+def card(folder: Path) -> dict[str, int]:
+    found: dict[str, int] = json.loads((folder / "gate.json").read_text())["unjudged"]
+    return found
+
+
 def artefact(folder: Path) -> dict[str, dict[str, list[str]]]:
     found: dict[str, dict[str, list[str]]] = json.loads((folder / "calibration.json").read_text())
     return found
