@@ -22,7 +22,7 @@ from judge.commands.plan_command import (
     stratum_cells,
     stratum_columns,
 )
-from judge.commands.queued_draw import Served, drawn_words, put_into_queue, served, served_words
+from judge.commands.queued_draw import Queued, Served, put_into_queue, served, served_words
 from judge.database.calibrations import Use
 from judge.reporting import cells as shown
 from judge.reporting.document import Column, Document, Section, Table, Text, Weight
@@ -39,8 +39,8 @@ class ActivelyPlanned:
     """What the probabilities rest on, in words."""
     left_out: int
     """Items on questions whose labels are for something else."""
-    id: str
-    """Of the draw; "" before it is drawn."""
+    queued: Queued | None
+    """None before it is drawn."""
     drawn: int
     kind: Kind
     served: Served
@@ -68,7 +68,8 @@ def plan_actively(
     told, place = cells(on.items, unsure, earlier)
     plan = forecast_active(on.items, told, labels)
     words = _chosen_by(len(earlier), doubt_words(unsure, list(on.items.ids)))
-    found, chosen = "", list[tuple[str, float]]()
+    found: Queued | None = None
+    chosen: list[tuple[str, float]] = []
     if drawn:
         try:
             chosen = draw_active(on.items, place, plan, seed)
@@ -120,11 +121,12 @@ def active_plan_document(planned: ActivelyPlanned, asked: Asked, title: str) -> 
             " tenth of an even draw's. How many are drawn is left to chance."
         ),
     ]
-    if planned.id:
+    if planned.queued is not None:
         lead.append(
             Text(
-                f"Drawn as plan {planned.id[:8]}: {planned.drawn} items, each with its probability"
-                f"{drawn_words(planned.served)}"
+                planned.queued.words(
+                    planned.served, f": {planned.drawn} items, each with its probability"
+                )
             )
         )
     lead += left_out_words(planned.left_out, planned.at_random)

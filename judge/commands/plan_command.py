@@ -14,8 +14,8 @@ from judge.calibration.planning import Allocation, Forecast, draw, forecast, hal
 from judge.commands.calibration_basis import Asked, score_name, scored_set
 from judge.commands.queued_draw import (
     Pool,
+    Queued,
     Served,
-    drawn_words,
     put_into_queue,
     served,
     served_words,
@@ -42,8 +42,8 @@ class Planned:
     widths: Sequence[tuple[int, float]]
     left_out: int
     """Items on questions whose labels are for something else."""
-    id: str
-    """Of the draw; "" before it is drawn."""
+    queued: Queued | None
+    """None before it is drawn."""
     kind: Kind = Kind.HARM
     served: Served = Served.FIRST
     at_random: bool = True
@@ -69,7 +69,7 @@ def plan_labels(
     """
     on = frame(study, asked, Use.CALIBRATE)
     plan = forecast(on.items, labels, allocation)
-    found = ""
+    found: Queued | None = None
     if drawn:
         body = {
             "seed": seed,
@@ -175,8 +175,8 @@ def plan_document(planned: Planned, asked: Asked, title: str) -> Document:
             Weight.KEY,
         )
     ]
-    if planned.id:
-        lead.append(Text(f"Drawn as plan {planned.id[:8]}{drawn_words(planned.served)}"))
+    if planned.queued is not None:
+        lead.append(Text(planned.queued.words(planned.served)))
     lead += left_out_words(planned.left_out, planned.at_random)
     lead += served_words(planned.served, asked)
     widths = Table(

@@ -13,8 +13,8 @@ from judge.commands.calibration_basis import Asked, scored_set
 from judge.commands.plan_command import frame, left_at_random, nothing_left, used_otherwise
 from judge.commands.queued_draw import (
     Pool,
+    Queued,
     Served,
-    drawn_words,
     put_into_queue,
     served,
     served_words,
@@ -40,8 +40,8 @@ class QuestionsPlanned:
     """Questions that were not drawn from: their labels have another use."""
     at_random: bool
     """Whether what is left is a random part of the set."""
-    id: str
-    """Of the draw; "" before it is drawn."""
+    queued: Queued | None
+    """None before it is drawn."""
     served: Served
     level: float
     """Of the gate's interval."""
@@ -112,7 +112,7 @@ def _planned(
     drawn: bool,
 ) -> QuestionsPlanned:
     found = draw_questions(list(pool.places), list(pool.places.values()), labels, seed)
-    name = ""
+    name: Queued | None = None
     if drawn:
         body = {
             "seed": seed,
@@ -148,8 +148,8 @@ def questions_document(planned: QuestionsPlanned, asked: Asked, title: str) -> D
         ),
         *(_benign(planned) if planned.benign else _left(planned)),
     ]
-    if planned.id:
-        lead.append(Text(f"Drawn as plan {planned.id[:8]}{drawn_words(planned.served)}"))
+    if planned.queued is not None:
+        lead.append(Text(planned.queued.words(planned.served)))
     if planned.left_out:
         more = f"{planned.left_out} questions are left out: their labels have another use."
         lead.append(Text(more))

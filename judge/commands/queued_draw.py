@@ -11,7 +11,7 @@ from typing import Any
 from annotate.errors import UsageError
 from annotate.harm import HARM
 from annotate.planned import PlannedItem, enqueue
-from annotate.records import Purpose
+from annotate.records import Purpose, digest
 from annotate.study import Study
 from judge.calibration.rows import question_words
 from judge.commands.calibration_basis import GRADE, HARM_SCORE, WIN_RATE, Asked
@@ -36,6 +36,25 @@ class Pool:
     """Questions left out: their labels have another use."""
 
 
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A draw that was written down."""
+
+    id: str
+    again: bool
+    """The very same draw was there already; nothing was added."""
+
+    def words(self, when: Served, more: str = "") -> str:
+        """What became of it, and where the items are."""
+        said = f"Drawn as plan {self.id[:8]}{more}{drawn_words(when)}"
+        if self.again:
+            said += (
+                " It was drawn before: the same seed, the same items, asked for once. For other"
+                " items take another --seed."
+            )
+        return said
+
+
 class Served(StrEnum):
     """When raters get what was drawn."""
 
@@ -53,21 +72,28 @@ def put_into_queue(
     use: Use,
     chosen: Sequence[tuple[str, float]],
     more: Mapping[str, Any],
-) -> str:
-    """Write a draw down, with its use, and put it into the raters' queue; returns its id.
+) -> Queued:
+    """Write a draw down, with its use, and put it into the raters' queue.
+
+    The same draw again adds nothing, and goes on where an interrupted one ended.
 
     Raises:
         UsageError: raters cannot be shown some of it; then nothing is written.
     """
     _can_be_shown(study, asked, pool, [one for one, _p in chosen])
-    kept, found = Calibrations(study.store), str(uuid.uuid4())
+    kept = Calibrations(study.store)
     body = {"score": pool.score, "set": pool.name, **more}
     body["left_out"] = sorted(pool.others)
     body["items"] = [[one, probability] for one, probability in chosen]
-    kept.add_plan(found, pool.run.id, use, body)
+    said = digest(body)
+    known = (one for one in kept.plans(pool.run.id) if one.use is use)
+    same = [one.id for one in known if digest(one.body) == said]
+    found = same[0] if same else str(uuid.uuid4())
+    if not same:
+        kept.add_plan(found, pool.run.id, use, body)
     kept.note_use([(one, pool.places[one]) for one, _p in chosen], use, found)
     enqueue(study.store, [_queued(asked, *one) for one in chosen], found, _judged_on(asked))
-    return found
+    return Queued(found, bool(same))
 
 
 def served(study: Study, asked: Asked) -> Served:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from annotate.study import open_study
 from judge.database.answer_places import model_versions
 from tests.annotate.support import answer_line, write_lines
@@ -71,6 +73,49 @@ def test_the_gate_names_answers_that_nobody_judged(
     done = " ".join(evenhand(*gated).stdout.split())
     assert f"1 answer of {model} of which this judge has no harm verdict: judge them" in done
     assert card(tmp_path / "g") == {model: 1}
+
+
+def test_the_same_draw_again_asks_nothing_twice(study: Path) -> None:  # noqa: F811
+    run = ("--run", run_name(study), "--labels", 60, "--draw")
+    first = said("plan", study, *run)
+    assert "drawn before" not in first
+    items = drawn(study)
+    again = " ".join(said("plan", study, *run).split())
+    assert "It was drawn before: the same seed, the same items, asked for once." in again
+    assert drawn(study) == items
+    assert queued(study) == (1, 60)
+    assert "drawn before" not in said("plan", study, *run, "--seed", 8)
+    assert queued(study) == (2, 120)
+    assert "breaks" not in said("verify", study)
+    active = ("--allocate", "active")
+    for _ in range(2):
+        said("plan", study, *run, *active)
+    assert queued(study)[0] == 3
+
+
+def test_a_draw_that_was_cut_short_is_completed(
+    study: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = ("--run", run_name(study), "--labels", 60, "--draw")
+    with monkeypatch.context() as killed:
+        killed.setattr(
+            "judge.commands.queued_draw.enqueue", lambda *_a: (_ for _ in ()).throw(OSError)
+        )
+        evenhand("plan", study, *run)
+    assert queued(study) == (0, 0)
+    said("plan", study, *run)
+    assert queued(study) == (1, 60)
+    assert len(drawn(study)) == 60
+
+
+def queued(study: Path) -> tuple[int, int]:  # noqa: F811
+    """Draws in the raters' queue, and their items."""
+    opened = open_study(study)
+    found = opened.store.conn.execute("SELECT count(DISTINCT draw), count(*) FROM draw_item")
+    draws, items = found.fetchone()
+    opened.close()
+    return draws, items
 
 
 def card(folder: Path) -> dict[str, int]:
