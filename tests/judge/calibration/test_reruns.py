@@ -98,10 +98,12 @@ def test_a_draw_that_was_cut_short_is_completed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = ("--run", run_name(study), "--labels", 60, "--draw")
-    with monkeypatch.context() as killed:
-        killed.setattr(
-            "judge.commands.queued_draw.enqueue", lambda *_a: (_ for _ in ()).throw(OSError)
-        )
+
+    def killed(*_arguments: object) -> None:
+        raise OSError
+
+    with monkeypatch.context() as cut:
+        cut.setattr("judge.commands.queued_draw.enqueue", killed)
         evenhand("plan", study, *run)
     assert queued(study) == (0, 0)
     said("plan", study, *run)
