@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from . import ballots, labels, library
+from . import ballots, binding, labels, library
 from .batches import in_batches
 from .errors import DataError, UsageError
 from .harm import HARM, AnswerLabel
@@ -39,6 +39,7 @@ from .records import (
     stable_id,
 )
 from .store import Store, now
+from .versions import version_in
 
 BATCH = 2_000
 
@@ -264,6 +265,14 @@ class _AnswerSets:
 
 
 def _unusable(where: Where, answer: Answer, question: Question | None) -> Problem | None:
+    name, version = version_in(answer.model)
+    if version is not None:
+        return Problem(
+            where,
+            "model",
+            f"{answer.model} is what answer set {version} of {name} is called here; expected"
+            f" another name: as {name} its answers make a version of their own",
+        )
     if question is None or question.turns is None:
         return Problem(
             where,
@@ -340,7 +349,7 @@ class _Labels:
         names = (label.key.benchmark, label.key.question_id, label.model_a, label.model_b)
         try:
             if names not in self._bound:
-                self._bound[names] = library.bind(
+                self._bound[names] = binding.bind(
                     conn, self._study, label.key, label.model_a, label.model_b
                 )
         except DataError as error:
@@ -356,7 +365,7 @@ class _Labels:
             self._account.take("grades", problem)
             return
         try:
-            answer = library.bind_answer(conn, grade.key, grade.model)
+            answer = binding.bind_answer(conn, grade.key, grade.model)
         except DataError as error:
             self._account.take("grades", Problem(where, "model", str(error)))
             return
@@ -371,7 +380,7 @@ class _Labels:
             self._account.take(kind, problem)
             return
         try:
-            answer = library.bind_answer(conn, label.key, label.model)
+            answer = binding.bind_answer(conn, label.key, label.model)
         except DataError as error:
             self._account.take(kind, Problem(where, "model", str(error)))
             return

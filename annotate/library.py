@@ -29,6 +29,7 @@ from .records import (
     turns_to_json,
 )
 from .store import Store, now
+from .versions import shown_name
 
 
 class Added(StrEnum):
@@ -279,7 +280,7 @@ def build_pairs(
                     continue
                 existing.add(pair.id)
                 rows = (one_row, other_row) if pair.a is one else (other_row, one_row)
-                _insert_pair(conn, study_id, question, pair, rows)
+                insert_pair(conn, study_id, question, pair, rows)
                 added += 1
     if added:
         conn.execute(_SUPERSEDE)
@@ -296,70 +297,14 @@ WHERE answer_a IS NULL AND superseded_by IS NULL AND 1 = (
 """
 
 
-def bind(
-    conn: sqlite3.Connection, study_id: str, key: QuestionKey, model_a: str, model_b: str
-) -> str:
-    """The id of the pair that a label-only judgment is about, made without text if unknown.
-
-    Raises:
-        DataError: two or more stored pairs could be meant, or a model is set against itself.
-    """
-    if model_a == model_b:
-        raise DataError(f"both answers are named {model_a}: which is which cannot be told")
-    first, second = sorted((model_a, model_b))
-    question = Question(key)
-    rows = conn.execute(
-        "SELECT id, answer_a, superseded_by FROM pair"
-        " WHERE question = ? AND model_a = ? AND model_b = ?",
-        (question.id, first, second),
-    ).fetchall()
-    with_text = [row[0] for row in rows if row[1] is not None]
-    if len(with_text) > 1:
-        raise DataError(
-            f"{first} and {second} have {len(with_text)} stored pairs for question"
-            f" {key.question_id} (several answer sets of one name): cannot tell which"
-        )
-    if with_text:
-        return str(with_text[0])
-    if rows:
-        return str(rows[0][0])
-    add_question(conn, question)
-    pair = Pair.of(Answer(key, first), Answer(key, second))
-    _insert_pair(conn, study_id, question.id, pair, (None, None))
-    return pair.id
-
-
-def bind_answer(conn: sqlite3.Connection, key: QuestionKey, model: str) -> str:
-    """The row id of the answer that a grade by names is about.
-
-    Raises:
-        DataError: no answer, or two or more versions of it, could be meant.
-    """
-    rows = conn.execute(
-        "SELECT a.id FROM answer a JOIN model m ON m.id = a.model"
-        " WHERE a.question = ? AND m.name = ?",
-        (Question(key).id, model),
-    ).fetchall()
-    if len(rows) == 1:
-        return str(rows[0][0])
-    if rows:
-        raise DataError(
-            f"{model} has {len(rows)} stored answers to question {key.question_id}"
-            " (several answer sets of one name): cannot tell which"
-        )
-    raise DataError(
-        f"{model} has no stored answer to question {key.question_id} of benchmark"
-        f" {key.benchmark}; import its answers too"
-    )
-
-
-def _insert_pair(
+def insert_pair(
     conn: sqlite3.Connection,
     study_id: str,
     question: str,
     pair: Pair,
     rows: tuple[str | None, str | None],
 ) -> None:
+    """Store a pair that is not there yet; `rows` are its answers', or None of labels alone."""
     conn.execute(
         "INSERT OR IGNORE INTO pair"
         " (id, question, model_a, model_b, answer_a, answer_b, draw_order)"
@@ -407,11 +352,15 @@ def pairs(
 
 
 def pair_ids(store: Store, *, limit: int | None = None, model: str | None = None) -> list[str]:
-    """The pairs of :func:`pairs` without their texts; with `model`, those in which it stands."""
+    """The pairs of :func:`pairs` without their texts; with `model`, those in which it stands.
+
+    A rerun is named with its version (`annotate.versions.shown_name`).
+    """
     rows = store.conn.execute(
-        "SELECT id FROM pair WHERE answer_a IS NOT NULL AND excluded IS NULL"
-        " AND (?1 IS NULL OR ?1 IN (model_a, model_b))"
-        " ORDER BY priority DESC, draw_order LIMIT ?2",
+        "SELECT p.id FROM pair p JOIN answer a ON a.id = p.answer_a JOIN model x ON x.id = a.model"
+        " JOIN answer b ON b.id = p.answer_b JOIN model y ON y.id = b.model"
+        f" WHERE p.excluded IS NULL AND (?1 IS NULL OR ?1 IN ({shown_name('x')},"
+        f" {shown_name('y')})) ORDER BY p.priority DESC, p.draw_order LIMIT ?2",
         (model, -1 if limit is None else limit),
     )
     return [row[0] for row in rows]
@@ -485,8 +434,9 @@ def answers_of(store: Store, model: str) -> dict[QuestionKey, set[str | None]]:
 
 
 def model_names(store: Store) -> list[str]:
-    """The names of all models with stored answers, sorted."""
-    return [r[0] for r in store.conn.execute("SELECT DISTINCT name FROM model ORDER BY name")]
+    """The names of all models with stored answers, sorted, reruns with their version."""
+    names = f"SELECT DISTINCT {shown_name('m')} FROM model m ORDER BY 1"
+    return [row[0] for row in store.conn.execute(names)]
 
 
 def pair(store: Store, pair_id: str) -> StoredPair:

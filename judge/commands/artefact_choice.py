@@ -26,7 +26,7 @@ def artefact_for(kept: Calibrations, run: Run, asked: Asked, file: Path | None) 
     if file is not None:
         found = read_artefact(file)
     else:
-        known = [one for one in own if one["status"] == "ok" and _same_score(one, asked)]
+        known = [one for one in own if one["status"] == "ok" and same_score(one, asked)]
         mine = [one for one in known if _judge(one) == (run.requested_model, run.fingerprint)]
         if not known:
             raise UsageError(
@@ -75,7 +75,7 @@ def _check(artefact: Mapping[str, Any], run: Run, asked: Asked, where: str) -> N
             f" {run.fingerprint[:12] or 'none'}; another prompt or setting is another judge:"
             " calibrate this one"
         )
-    if not _same_score(artefact, asked):
+    if not same_score(artefact, asked):
         raise UsageError(
             f"{where}: is of {artefact['score']['name']}; expected {score_name(asked)}"
         )
@@ -85,10 +85,11 @@ def _judge(artefact: Mapping[str, Any]) -> tuple[str, str]:
     return artefact["judge"]["requested_model"], artefact["judge"]["fingerprint"]
 
 
-def _same_score(artefact: Mapping[str, Any], asked: Asked) -> bool:
+def same_score(artefact: Mapping[str, Any], asked: Asked) -> bool:
     """The same question; of a win rate the target may be a new model."""
     name = str(artefact["score"]["name"])
     if asked.score in (HARM_SCORE, GRADE):
         return name == score_name(asked)
-    start = f"{asked.score}:{asked.dimension}:"
-    return name.startswith(start) and name.endswith(f":{asked.reference}")
+    # As score_name writes it: a colon within a name is none between parts.
+    score, dimension, _target, reference = score_name(asked).split(":")
+    return name.startswith(f"{score}:{dimension}:") and name.endswith(f":{reference}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -107,7 +108,7 @@ def _may_suppose(n: int, *values: Value) -> None:
         if 0 < one.value * n < 1:
             raise UsageError(
                 f"--suppose-n {n}: {one.text} of {n} is less than one item; expected"
-                f" {int(1 / one.value) + 1:,} or more"
+                f" {math.ceil(round(1 / one.value, 6)):,} or more"
             )
 
 

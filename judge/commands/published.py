@@ -20,11 +20,17 @@ def exports(study: Path) -> Path:
 def exports_of(study: Path, what: str, judge: str, score: str = "") -> Path:
     """A folder of its own for each judge and score: none overwrites another's.
 
-    E.g. exports/STUDY/calibration/judge-7b/win-rate-overall-new-base.
+    E.g. exports/STUDY/calibration/judge-7b/harm; a name that a folder cannot have as it is gets
+    a few digits more, since others may look like it.
     """
+    from annotate.records import digest
     from judge.reporting.scope import slug
 
-    return exports(study).joinpath(what, *(slug(name) for name in (judge, score) if name))
+    def own(name: str) -> str:
+        plain = slug(name)
+        return plain if plain == name else f"{plain}-{digest(name)[:6]}"
+
+    return exports(study).joinpath(what, *(own(name) for name in (judge, score) if name))
 
 
 def publish(

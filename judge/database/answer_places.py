@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 
 from annotate.records import PromptSet, asked_of, turn_text, turns_from_json
 from annotate.store import Store
+from annotate.versions import shown_name
 from judge.stats.answer_labels import AnswerPlace
 from judge.stats.collapse import Said
 
@@ -45,7 +46,7 @@ def said(store: Store) -> Iterator[Said]:
 def model_versions(store: Store) -> tuple[tuple[str, ...], ...]:
     """Models with several answer sets, each as the names of its versions, oldest first."""
     rows = store.conn.execute(
-        f"SELECT DISTINCT m.name, {_NAME}, m.version FROM model m"
+        f"SELECT DISTINCT m.name, {shown_name('m')}, m.version FROM model m"
         " WHERE EXISTS (SELECT 1 FROM model n WHERE n.name = m.name AND n.version > 1)"
         " ORDER BY m.name, m.version"
     ).fetchall()
@@ -60,9 +61,11 @@ def version_names(store: Store) -> dict[str, tuple[str, str | None]]:
 
     A rerun under one name is another model (DESIGN §2): its answers must not count as the first's.
     """
-    of_answers = f"SELECT a.id, {_NAME}, NULL FROM answer a JOIN model m ON m.id = a.model"
+    of_answers = (
+        f"SELECT a.id, {shown_name('m')}, NULL FROM answer a JOIN model m ON m.id = a.model"
+    )
     of_pairs = (
-        f"SELECT p.id, {_NAME}, {_NAME.replace('m.', 'n.')} FROM pair p"
+        f"SELECT p.id, {shown_name('m')}, {shown_name('n')} FROM pair p"
         " JOIN answer a ON a.id = p.answer_a JOIN model m ON m.id = a.model"
         " JOIN answer b ON b.id = p.answer_b JOIN model n ON n.id = b.model"
     )
@@ -73,17 +76,12 @@ def version_names(store: Store) -> dict[str, tuple[str, str | None]]:
     return {unit: (a, b) for unit, a, b in rows}
 
 
-_NAME = "iif(m.version > 1, m.name || ' (version ' || m.version || ')', m.name)"
-"""SQL: a model's name, a rerun's with its version. The first keeps the bare name: plans and
-calibrations that were made before a rerun came still name it."""
-
-
 def _rows(
     store: Store,
 ) -> Iterator[tuple[str, str, str, str, str, tuple[int, ...], str]]:
     rows = store.conn.execute(
-        f"SELECT a.id, {_NAME}, q.benchmark, q.question_id, q.prompt_set, q.matched, q.turns,"
-        " a.turns FROM answer a JOIN question q ON q.id = a.question"
+        f"SELECT a.id, {shown_name('m')}, q.benchmark, q.question_id, q.prompt_set, q.matched,"
+        " q.turns, a.turns FROM answer a JOIN question q ON q.id = a.question"
         " JOIN model m ON m.id = a.model ORDER BY q.benchmark, q.question_id, m.name, m.version"
     )
     for answer, model, benchmark, question, prompts, matched, asked, given in rows:

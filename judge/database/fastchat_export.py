@@ -36,6 +36,7 @@ from pathlib import Path
 from annotate.errors import NothingComputable, StoreUnavailable
 from annotate.records import OVERALL, digest
 from annotate.store import Store
+from annotate.versions import version_in, written_name
 from judge.database.fastchat_lines import ERROR, Call, Line, grade_line, pair_line
 from judge.database.runs import Run
 from judge.database.store import VerdictStore
@@ -112,14 +113,18 @@ def _words(counts: Counter[str]) -> str:
 
 
 _PAIRS = (
-    "SELECT q.benchmark, v.dimension, q.question_id, p.model_a AS model_1, p.model_b AS model_2,"
-    " v.turn, v.replicate, v.status, v.outcome, v.reason, v.orders, v.pair FROM pair_verdict v"
-    " JOIN pair p ON p.id = v.pair JOIN question q ON q.id = p.question WHERE v.run = ?"
+    f"SELECT q.benchmark, v.dimension, q.question_id, coalesce({written_name('ma')}, p.model_a)"
+    f" AS model_1, coalesce({written_name('mb')}, p.model_b) AS model_2, v.turn, v.replicate,"
+    " v.status, v.outcome, v.reason, v.orders, v.pair FROM pair_verdict v"
+    " JOIN pair p ON p.id = v.pair LEFT JOIN answer xa ON xa.id = p.answer_a"
+    " LEFT JOIN model ma ON ma.id = xa.model LEFT JOIN answer xb ON xb.id = p.answer_b"
+    " LEFT JOIN model mb ON mb.id = xb.model JOIN question q ON q.id = p.question WHERE v.run = ?"
     " ORDER BY q.benchmark, v.dimension, CAST(q.question_id AS INTEGER), q.question_id,"
     " v.turn, p.model_a, p.model_b, v.pair, v.replicate"
 )
 _GRADES = (
-    "SELECT q.benchmark, v.dimension, q.question_id, m.name AS model_1, v.turn, v.replicate,"
+    f"SELECT q.benchmark, v.dimension, q.question_id, {written_name('m')} AS model_1, v.turn,"
+    " v.replicate,"
     " v.status, v.grade, v.answer FROM answer_verdict v JOIN judge_run r ON r.id = v.run"
     " JOIN answer a ON a.id = v.answer JOIN model m ON m.id = a.model"
     " JOIN question q ON q.id = a.question WHERE v.run = ? AND r.mode = 'grade'"
@@ -169,7 +174,7 @@ def _left_out(row: Line, counts: Counter[str]) -> bool:
         reason = WHOLE_DIALOGUE
     elif row["replicate"] != 1:
         reason = REPEAT
-    elif row["model_1"] == row.get("model_2"):
+    elif row.get("model_2") and version_in(row["model_1"])[0] == version_in(row["model_2"])[0]:
         reason = ONE_NAME
     if reason:
         counts[reason] += 1

@@ -6,6 +6,7 @@ import sqlite3
 
 from annotate.ballots import STANDING
 from annotate.study import Study
+from annotate.versions import shown_name
 from judge.reporting.topics.study import Coverage, StudyFacts
 
 
@@ -30,7 +31,7 @@ def study_facts(study: Study) -> StudyFacts:
                 row[0]
                 for row in conn.execute(
                     "SELECT model_a FROM pair UNION SELECT model_b FROM pair"
-                    " UNION SELECT name FROM model ORDER BY 1"
+                    f" UNION SELECT {shown_name('m')} FROM model m ORDER BY 1"
                 )
             ),
             pairs=_count(conn, "SELECT count(*) FROM pair WHERE superseded_by IS NULL"),

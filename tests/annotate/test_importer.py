@@ -214,6 +214,36 @@ def test_a_rerun_is_another_version_and_labels_alone_cannot_choose(
     assert "votes.jsonl:2: model_a: alder and birch have 2 stored pairs for question 1" in line
 
 
+def test_labels_may_name_the_version(store: Store, tmp_path: Path) -> None:
+    read_in(store, bench_folder(tmp_path / "bench"))
+    file = tmp_path / "rerun" / "model_answer" / "alder.jsonl"
+    read_in(store, write_lines(file, [answer_line(1, ["rerun"])]))
+    named = [f"alder (version {n})" for n in (1, 2, 3)]
+    votes = [label_line(1, model_a=name, judge=f"expert_{n}") for n, name in enumerate(named)]
+    apart = label_line(1, model_a=named[0], model_b=named[1])
+    account = read_in(store, write_lines(tmp_path / "votes.jsonl", [*votes, apart]))
+    assert account.imported["votes"] == 2
+    missing, same = refused(account)
+    assert "alder (version 3) and birch have no stored pair for question 1" in missing
+    assert "are two answer sets of one name" in same
+    about = {row["source_id"]: row["unit_id"] for row in ballots.judgments(store)}
+    versions = dict(
+        store.conn.execute(
+            "SELECT p.id, m.version FROM pair p JOIN answer a ON a.id = p.answer_a"
+            " JOIN model m ON m.id = a.model WHERE p.model_b = 'birch'"
+        ).fetchall()
+    )
+    assert [versions[about[f"expert_{n}"]] for n in (0, 1)] == [1, 2]
+
+
+def test_no_model_may_be_called_like_a_rerun(store: Store, tmp_path: Path) -> None:
+    folder = bench_folder(tmp_path / "bench")
+    write_lines(folder / "model_answer" / "alder (version 2).jsonl", [answer_line(1, ["x"])])
+    (line,) = refused(read_in(store, folder))
+    assert "alder (version 2) is what answer set 2 of alder is called here" in line
+    assert library.model_names(store) == ["alder", "birch"]
+
+
 def test_votes_that_came_first_do_not_choose_between_two_versions(
     store: Store, tmp_path: Path
 ) -> None:

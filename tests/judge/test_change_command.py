@@ -93,7 +93,7 @@ REFUSED = {
     "grades with n": (("6", "5", "--suppose-n", "9"), "needs the single grades"),
     "less than one": (
         ("71%", "0.5%", "--suppose-n", "10"),
-        "0.5 % of 10 is less than one item; expected 201 or more",
+        "0.5 % of 10 is less than one item; expected 200 or more",
     ),
     "other digits": (("٧١%", "42%"), "expected a share"),
     "nothing": (("", "42%"), "expected a share"),

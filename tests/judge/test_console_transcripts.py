@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from annotate import ballots, library
+from annotate import ballots, binding, library
 from annotate.errors import UsageError
 from annotate.importer import BoundLabel
 from annotate.library import Added
@@ -138,7 +138,7 @@ def vote(
         rater_group="expert", layer=layer, comment=comment,
     )  # fmt: skip
     with store.write() as conn:
-        pair = library.bind(conn, "fixed", key, "alder", "birch")
+        pair = binding.bind(conn, "fixed", key, "alder", "birch")
         added = ballots.import_vote(store, conn, label, pair, Where("votes", 1))
     assert added is Added.NEW
 
@@ -374,8 +374,8 @@ def test_imported_verdicts_have_no_transcript_but_texts_and_votes(
     store = make(1)
     with store.write() as conn:
         key = QuestionKey("bench", "1")
-        pair = library.bind(conn, "fixed", key, "alder", "birch")
-        unknown = library.bind(conn, "fixed", QuestionKey("bench", "9"), "alder", "birch")
+        pair = binding.bind(conn, "fixed", key, "alder", "birch")
+        unknown = binding.bind(conn, "fixed", QuestionKey("bench", "9"), "alder", "birch")
     label = Label(
         key, "birch", "alder", 1, "harmlessness", SourceKind.JUDGE, "gpt-4", Outcome.A
     )  # fmt: skip
@@ -400,7 +400,7 @@ def test_a_verdict_on_labels_finds_the_texts_and_votes_that_came_later(
     store = make(0)
     key = QuestionKey("bench", "1")
     with store.write() as conn:
-        old = library.bind(conn, "fixed", key, "alder", "birch")
+        old = binding.bind(conn, "fixed", key, "alder", "birch")
     label = Label(key, "alder", "birch", 1, "harmlessness", SourceKind.JUDGE, "gpt-4", Outcome.A)
     imported(store, (label, old))
     vote(store, 1, Outcome.A, "early")

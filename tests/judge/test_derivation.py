@@ -9,7 +9,7 @@ import pytest
 from annotate.study import Study
 from judge.database import derivation
 from tests.annotate.support import make_study
-from tests.judge.calibration.test_commands import SAID, evenhand, said
+from tests.judge.calibration.commands import SAID, evenhand, said
 from tests.judge.fake_endpoint import say
 from tests.judge.test_judge_errors import judge
 

@@ -168,6 +168,15 @@ def test_two_versions_of_one_model_are_not_set_against_themselves(
     done = exported(study, tmp_path)
     assert done.left_out == {"between two versions of one model": 2}
     assert "Left out, FastChat has no place for them: 2 between two versions" in export_text(done)
+    lines = [json.loads(one) for one in done.files[0].path.read_text("utf-8").splitlines()]
+    named = [(one["question_id"], one["model_1"], one["model_2"], one["turn"]) for one in lines]
+    assert len(set(named)) == len(named)
+    assert {one["model_2"] for one in lines} == {"birch (version 1)", "birch (version 2)"}
+    # Read back, each finds its own pair.
+    account = import_paths(
+        study, [done.files[0].path.parents[1]], verdict_sink(study), benchmark="bench"
+    )
+    assert account.refused == []
 
 
 def bring(store: Store, folder: Path, *rows: object, name: str = "labels.jsonl") -> Account:

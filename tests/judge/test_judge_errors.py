@@ -25,7 +25,7 @@ from tests.annotate.support import (
     marker,
     next_for,
 )
-from tests.judge.calibration.test_commands import SAID, said
+from tests.judge.calibration.commands import SAID, said
 from tests.judge.fake_endpoint import (
     Body,
     FakeEndpoint,

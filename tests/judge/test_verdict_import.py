@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from annotate import library
+from annotate import binding, library
 from annotate.importer import Account, BoundLabel, import_paths
 from annotate.library import Added
 from annotate.readers import Problem, Where
@@ -58,7 +58,7 @@ def take(store: Store, *labels: Label) -> list[Added | Problem]:
     with store.write() as conn:
         for number, one in enumerate(labels, start=1):
             names = (one.key, one.model_a, one.model_b)
-            pair = library.bind(conn, store.study_id, *names)
+            pair = binding.bind(conn, store.study_id, *names)
             bound.append(BoundLabel(Where("f.jsonl", number), one.canonical(), pair))
     return verdict_sink(store)(bound)
 

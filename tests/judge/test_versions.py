@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from annotate import tasks
+from annotate import library, tasks
+from annotate.export import export_votes
 from annotate.study import Study
 from judge.ask.modes import Mode
 from judge.calibration.from_table import harm_set
@@ -99,3 +100,34 @@ def test_one_version_keeps_its_bare_name(tmp_path: Path) -> None:
     rate_all(made, join(made, "Ada"))
     assert set(tidy(made.store)["model_a"]) | set(tidy(made.store)["model_b"]) == {"alder", "birch"}
     made.close()
+
+
+def test_what_is_exported_names_the_version_and_reads_back(study: Study, tmp_path: Path) -> None:
+    export_votes(study.store, tmp_path)
+    rows = [json.loads(one) for one in (tmp_path / "votes.jsonl").read_text("utf-8").splitlines()]
+    names = {name for row in rows for name in (row["model_a"], row["model_b"])}
+    assert names == {"alder (version 1)", SECOND, "birch"}
+    labels = [
+        {"question_id": "1", "model": name, "turn": 1, "rater": "expert_1", "severity": 0,
+         "response_type": "full_refusal"}
+        for name in ("alder (version 1)", SECOND)
+    ]  # fmt: skip
+    account = read_in(study.store, write_lines(tmp_path / "harm.jsonl", labels))
+    assert (account.refused, account.imported["harm labels"]) == ([], 2)
+    assert {row["model_a"] for row in tidy(study.store).to_dict("records")
+            if row["source_id"] == "expert_1"} == {FIRST, SECOND}  # fmt: skip
+
+
+def test_the_report_counts_versions_as_models(study: Study, tmp_path: Path) -> None:
+    said = evenhand("report", study.folder, "--out", tmp_path, "--no-figures").stdout
+    assert "of 3 models" in " ".join(said.split())
+
+
+def test_a_judge_may_keep_to_pairs_with_one_version(study: Study) -> None:
+    both = library.pair_ids(study.store)
+    one, other = (library.pair_ids(study.store, model=name) for name in (FIRST, SECOND))
+    assert library.model_names(study.store) == [FIRST, SECOND, "birch"]
+    between = set(one) & set(other)
+    assert len(one) == len(other) == 8
+    assert len(between) == 4
+    assert set(both) == set(one) | set(other)

@@ -16,18 +16,16 @@ from judge.calibration import active_plan
 from judge.console.label_plan import label_plan
 from judge.database.calibrations import Calibrations, LabelPlan
 from tests.annotate.support import join, label_all
-from tests.judge.calibration.test_commands import (
+from tests.judge.calibration.commands import (
     LIMITS,
     MODELS,
     SAID,
     artefact,
     drawn,
     harmful,
-    judged,  # noqa: F401 - the fixture behind `study`
     people_label,
     run_name,
     said,
-    study,  # noqa: F401 - the same
 )
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion
 
@@ -66,7 +64,7 @@ def safe_ones(folder: Path) -> set[str]:
 
 
 def test_a_plan_says_what_it_goes_by_and_what_as_many_in_proportion_would_give(
-    study: Path,  # noqa: F811
+    study: Path,
 ) -> None:
     text = plan(study)
     assert "60 labels on average promise the score of 120 items within about ±" in text
@@ -82,7 +80,7 @@ def test_a_plan_says_what_it_goes_by_and_what_as_many_in_proportion_would_give(
 
 
 def test_drawn_items_are_in_the_raters_queue_each_with_its_probability(
-    study: Path,  # noqa: F811
+    study: Path,
 ) -> None:
     settings = (study / "study.toml").read_text("utf-8")
     asked = (
@@ -113,7 +111,7 @@ def test_drawn_items_are_in_the_raters_queue_each_with_its_probability(
 
 
 def test_the_same_seed_draws_the_same_and_another_one_others(
-    study: Path,  # noqa: F811
+    study: Path,
 ) -> None:
     plan(study, "--draw")
     first = kept(study).items
@@ -124,7 +122,7 @@ def test_the_same_seed_draws_the_same_and_another_one_others(
 
 
 def test_calibrate_uses_the_active_estimator_and_says_so(
-    study: Path,  # noqa: F811
+    study: Path,
     tmp_path: Path,
 ) -> None:
     plan(study, "--draw", labels=80)
@@ -151,7 +149,7 @@ def test_calibrate_uses_the_active_estimator_and_says_so(
 
 
 def test_labels_drawn_alike_keep_their_own_estimator(
-    study: Path,  # noqa: F811
+    study: Path,
     tmp_path: Path,
 ) -> None:
     said("plan", study, "--run", run_name(study), "--labels", 60, "--draw")
@@ -164,7 +162,7 @@ def test_labels_drawn_alike_keep_their_own_estimator(
 
 
 def test_active_labels_are_no_random_sample(
-    study: Path,  # noqa: F811
+    study: Path,
     tmp_path: Path,
 ) -> None:
     plan(study, "--draw")
@@ -176,7 +174,7 @@ def test_active_labels_are_no_random_sample(
 
 
 def test_an_active_plan_beside_one_in_proportion_each_counts_its_own(
-    study: Path,  # noqa: F811
+    study: Path,
     tmp_path: Path,
 ) -> None:
     said("plan", study, "--run", run_name(study), "--labels", 60, "--draw")
@@ -193,7 +191,7 @@ def test_an_active_plan_beside_one_in_proportion_each_counts_its_own(
 
 
 def test_non_response_that_hides_harm_is_refused_with_its_worst_cases(
-    study: Path,  # noqa: F811
+    study: Path,
     tmp_path: Path,
 ) -> None:
     plan(study, "--draw", labels=100)
@@ -207,7 +205,7 @@ def test_non_response_that_hides_harm_is_refused_with_its_worst_cases(
 
 
 def test_a_poor_draw_is_not_made(
-    study: Path,  # noqa: F811
+    study: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for least in active_plan.ON_AVERAGE:
@@ -221,7 +219,7 @@ def test_a_poor_draw_is_not_made(
 
 
 def test_too_few_labels_are_refused(
-    study: Path,  # noqa: F811
+    study: Path,
     tmp_path: Path,
 ) -> None:
     plan(study, "--draw")
@@ -231,7 +229,7 @@ def test_too_few_labels_are_refused(
 
 
 def test_earlier_labels_of_another_use_are_what_it_goes_by(
-    study: Path,  # noqa: F811
+    study: Path,
     tmp_path: Path,
 ) -> None:
     said("plan", study, "--run", run_name(study), "--labels", 50, "--draw", "--use", "tune")
@@ -251,7 +249,7 @@ def test_earlier_labels_of_another_use_are_what_it_goes_by(
 
 
 def test_verdicts_that_changed_since_the_draw_keep_their_probabilities(
-    study: Path,  # noqa: F811
+    study: Path,
     tmp_path: Path,
 ) -> None:
     """Drawn alike, such labels are refused; of an active draw each has its own probability."""
@@ -285,7 +283,7 @@ def test_verdicts_that_changed_since_the_draw_keep_their_probabilities(
 
 
 def test_the_console_shows_the_labels_and_no_early_stop(
-    study: Path,  # noqa: F811
+    study: Path,
 ) -> None:
     plan(study, "--draw")
     (study / "gate.toml").write_text(LIMITS)
@@ -297,7 +295,7 @@ def test_the_console_shows_the_labels_and_no_early_stop(
 
 
 def test_the_gate_counts_active_labels_at_the_least_probability(
-    study: Path,  # noqa: F811
+    study: Path,
     tmp_path: Path,
 ) -> None:
     plan(study, "--draw", labels=80)
@@ -314,7 +312,7 @@ def test_the_gate_counts_active_labels_at_the_least_probability(
 
 
 def test_failed_verdicts_are_a_class_of_their_own(
-    study: Path,  # noqa: F811
+    study: Path,
     tmp_path: Path,
 ) -> None:
     def failing(body: Body, _number: int) -> Scripted:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from annotate.study import open_study
 from judge.database.calibrations import Calibrations
-from tests.judge.calibration.test_commands import artefact, said
+from tests.judge.calibration.commands import artefact, said
 from tests.judge.calibration.test_grades import (
     GRADE,
     MODELS,

@@ -20,7 +20,7 @@ from judge.calibration.doubted import (
     doubted,
 )
 from judge.database.calibrations import Calibrations
-from tests.judge.calibration.test_commands import artefact, said
+from tests.judge.calibration.commands import artefact, said
 from tests.judge.calibration.test_gate_studies import (
     MODELS,
     copied,

@@ -13,15 +13,13 @@ from judge.commands.calibration_basis import WIN_RATE, Asked, asked_for, score_n
 from judge.console.cached import Cached
 from judge.console.label_plan import label_plan
 from judge.database.calibrations import LabelPlan, Use
-from tests.judge.calibration.test_commands import (
+from tests.judge.calibration.commands import (
     LIMITS,
     drawn,
     harmful,
-    judged,  # noqa: F401 - the fixture behind `study`
     people_label,
     run_name,
     said,
-    study,  # noqa: F401 - the same
 )
 
 
@@ -51,13 +49,13 @@ def safe_ones(folder: Path) -> set[str]:
         opened.close()
 
 
-def test_there_is_no_section_without_a_plan_to_calibrate(study: Path) -> None:  # noqa: F811
+def test_there_is_no_section_without_a_plan_to_calibrate(study: Path) -> None:
     assert shown(study) == ""
     plan(study, 40, "--use", "tune")
     assert shown(study) == ""
 
 
-def test_labels_rates_and_worst_cases(study: Path) -> None:  # noqa: F811
+def test_labels_rates_and_worst_cases(study: Path) -> None:
     plan(study, 120)
     text = shown(study)
     assert "0 / 120 planned labels" in text
@@ -74,7 +72,7 @@ def test_labels_rates_and_worst_cases(study: Path) -> None:  # noqa: F811
     assert "model-v2 · safe 46 46 46 100 %" in text
 
 
-def test_it_says_whether_labelling_may_stop(study: Path) -> None:  # noqa: F811
+def test_it_says_whether_labelling_may_stop(study: Path) -> None:
     plan(study, 120)
     (study / "gate.toml").write_text(LIMITS)
     assert "Labelling may not stop yet: after 120 draws" in shown(study)
@@ -90,7 +88,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("text", "words"), BROKEN)
 def test_a_limit_that_cannot_be_used_is_a_warning(
-    study: Path,  # noqa: F811
+    study: Path,
     text: str,
     words: str,
 ) -> None:
@@ -99,7 +97,7 @@ def test_a_limit_that_cannot_be_used_is_a_warning(
     assert words in shown(study)
 
 
-def test_the_newest_plan_is_shown(study: Path) -> None:  # noqa: F811
+def test_the_newest_plan_is_shown(study: Path) -> None:
     plan(study, 50)
     plan(study, 60, "--seed", 8)
     assert "0 / 60 planned labels" in shown(study)

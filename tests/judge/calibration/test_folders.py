@@ -7,20 +7,18 @@ from pathlib import Path
 import pytest
 
 from judge.commands.published import exports_of
-from tests.judge.calibration.test_commands import (
+from tests.judge.calibration.commands import (
     LIMITS,
     drawn,
     evenhand,
-    judged,  # noqa: F401 - the fixture behind `study`
     people_label,
     run_name,
     said,
-    study,  # noqa: F401 - the same
 )
 
 
 def test_every_command_has_a_folder_of_its_own(
-    study: Path,  # noqa: F811
+    study: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -40,10 +38,9 @@ def test_every_command_has_a_folder_of_its_own(
 
 def test_judges_and_scores_are_told_apart() -> None:
     where = Path("some/where")
-    wanted = [("judge-7b", "harm"), ("judge 8b", "harm"), ("judge-7b", "grade:overall")]
-    found = {exports_of(where, "calibration", *one) for one in wanted}
-    assert found == {
-        Path("exports/where/calibration/judge-7b/harm"),
-        Path("exports/where/calibration/judge-8b/harm"),
-        Path("exports/where/calibration/judge-7b/grade-overall"),
-    }
+    alike = [("judge-7b", "harm"), ("judge 7b", "harm"), ("Judge-7b", "harm")]
+    scores = [("judge-7b", f"win-rate:overall:{name}") for name in ("a:b", "a-b", "a b")]
+    found = [exports_of(where, "calibration", *one) for one in (*alike, *scores)]
+    assert len(set(found)) == len(found)
+    assert found[0] == Path("exports/where/calibration/judge-7b/harm")
+    assert len({str(one).lower() for one in found}) == len(found)

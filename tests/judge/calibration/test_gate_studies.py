@@ -15,7 +15,7 @@ from annotate.harm import AnswerLabel, HarmLabel, ResponseType, Severity
 from annotate.readers.base import Where
 from annotate.records import Layer
 from annotate.study import open_study
-from tests.judge.calibration.test_commands import SAID, evenhand, label_of, said
+from tests.judge.calibration.commands import SAID, evenhand, label_of, said
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion, say
 
 MODELS = ("model-v1", "model-v2")

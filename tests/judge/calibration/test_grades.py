@@ -27,8 +27,8 @@ from judge.calibration.strata import Strata, stratify
 from judge.console.label_plan import label_plan
 from judge.database.calibrations import Calibrations
 from judge.database.store import VerdictStore
+from tests.judge.calibration.commands import LIMITS, artefact, said
 from tests.judge.calibration.tables import Cell, columns
-from tests.judge.calibration.test_commands import LIMITS, artefact, said
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion
 
 QUESTIONS = 40
@@ -55,10 +55,12 @@ def kind(body: Body, _number: int) -> Scripted:
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study of 40 questions of two turns and two models, graded by the judge; by nobody else."""
-    root = tmp_path_factory.mktemp("grades")
+    return graded(tmp_path_factory.mktemp("grades"), range(1, QUESTIONS + 1))
+
+
+def graded(root: Path, numbers: range) -> Path:
     bench, study = root / "bench", root / "study"
     (bench / "model_answer").mkdir(parents=True)
-    numbers = range(1, QUESTIONS + 1)
     questions = [{"question_id": n, "category": "talk", "turns": ["Go", "On"]} for n in numbers]
     (bench / "question.jsonl").write_text("\n".join(map(json.dumps, questions)))
     for model in MODELS:
@@ -212,16 +214,12 @@ def test_production_goes_by_the_score_and_its_dimension(study: Path, tmp_path: P
     assert "no calibration of this score in the study" in text
 
 
-def test_grades_of_another_set_are_transported(judged: Path, study: Path, tmp_path: Path) -> None:
+def test_grades_of_another_set_are_transported(study: Path, tmp_path: Path) -> None:
     run = run_name(study)
     people_grade(study)
     said("calibrate", study, "--run", run, *GRADE, "--out", tmp_path / "o")
-    fewer = tmp_path / "fewer"
-    shutil.copytree(judged, fewer)
-    opened = open_study(fewer)
-    with opened.store.write() as conn:
-        conn.execute("DELETE FROM answer_verdict WHERE turn = 2")
-    opened.close()
+    numbers = range(1, 31)
+    fewer = graded(tmp_path / "fewer", numbers)
     text = said(
         "production", fewer, "--run", run, *GRADE, "--out", tmp_path / "p",
         "--calibration", tmp_path / "o" / "calibration.json",
@@ -231,8 +229,8 @@ def test_grades_of_another_set_are_transported(judged: Path, study: Path, tmp_pa
     assert "--score grade --dimension helpfulness --labels 200 --draw" in flat
     moved = json.loads((tmp_path / "p" / "production.json").read_text("utf-8"))["transport"]
     own = {one["model"]: one for one in moved["scores"]}["model-v1"]
-    first = [deserved("model-v1", n, 1) for n in range(1, QUESTIONS + 1)]
-    assert own["value"] == pytest.approx(np.mean(first), abs=1)
+    deserves = [deserved("model-v1", n, turn) for n in numbers for turn in (1, 2)]
+    assert own["value"] == pytest.approx(np.mean(deserves), abs=1)
     assert 1 <= own["low"] <= own["value"] <= own["high"] <= 10
 
 

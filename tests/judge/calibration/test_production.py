@@ -15,18 +15,16 @@ from annotate.readers.base import Where
 from annotate.records import Layer
 from annotate.study import open_study
 from judge.database.calibrations import Calibrations
-from tests.judge.calibration.test_commands import (
+from tests.judge.calibration.commands import (
     LIMITS,
     SAID,
     drawn,
     erring,
     harmful,
-    judged,  # noqa: F401 - the fixture behind `study`
     label_of,
     people_label,
     run_name,
     said,
-    study,  # noqa: F401 - the same
 )
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion
 
@@ -66,7 +64,7 @@ def new_set(folder: Path, setting: str = "") -> Path:
 
 
 @pytest.fixture
-def artefact(study: Path, tmp_path: Path) -> Path:  # noqa: F811
+def artefact(study: Path, tmp_path: Path) -> Path:
     """The first set calibrated, every answer labelled."""
     people_label(study, raters=2)
     said("calibrate", study, "--run", run_name(study), "--out", tmp_path / "c")
@@ -139,7 +137,7 @@ def test_the_command_it_prints_draws_labels_and_then_it_is_calibrated(
 
 
 def test_a_calibrated_set_is_not_calibrated_again(
-    study: Path,  # noqa: F811
+    study: Path,
     artefact: Path,
     tmp_path: Path,
 ) -> None:
@@ -157,7 +155,7 @@ def test_a_calibrated_set_is_not_calibrated_again(
 
 
 def test_labels_newer_than_the_calibration_are_not_passed_over(
-    study: Path,  # noqa: F811
+    study: Path,
     artefact: Path,
     tmp_path: Path,
 ) -> None:
@@ -171,7 +169,7 @@ def test_labels_newer_than_the_calibration_are_not_passed_over(
 
 
 def test_newer_labels_that_cannot_calibrate_are_said(
-    study: Path,  # noqa: F811
+    study: Path,
     artefact: Path,
     tmp_path: Path,
 ) -> None:
@@ -197,7 +195,7 @@ def test_newer_labels_that_cannot_calibrate_are_said(
 
 
 def test_labels_that_nobody_drew_are_said_to_be_random_by_word_only(
-    study: Path,  # noqa: F811
+    study: Path,
     tmp_path: Path,
 ) -> None:
     opened = open_study(study)
@@ -221,7 +219,7 @@ def test_labels_that_nobody_drew_are_said_to_be_random_by_word_only(
 
 
 def test_a_score_made_anew_is_of_the_same_population(
-    study: Path,  # noqa: F811
+    study: Path,
     tmp_path: Path,
 ) -> None:
     run = ("--run", run_name(study))
@@ -247,7 +245,7 @@ DRIFTS = [(erring, 0), (drifting, None)]
 
 @pytest.mark.parametrize(("script", "flips"), DRIFTS)
 def test_drift_is_looked_for_in_fifty_old_verdicts(
-    study: Path,  # noqa: F811
+    study: Path,
     artefact: Path,
     tmp_path: Path,
     script: Any,
@@ -281,7 +279,7 @@ def test_verdicts_younger_than_the_calibration_are_said_to_be(
 
 
 def test_why_nothing_could_be_asked_again_is_said(
-    study: Path,  # noqa: F811
+    study: Path,
     artefact: Path,
     tmp_path: Path,
 ) -> None:
@@ -314,7 +312,7 @@ def test_another_prompt_or_setting_is_another_judge(artefact: Path, tmp_path: Pa
     assert "another prompt or setting is another judge" in text
 
 
-def test_another_model_is_refused(study: Path, artefact: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_another_model_is_refused(study: Path, artefact: Path, tmp_path: Path) -> None:
     with FakeEndpoint(erring) as endpoint:
         at = ("--base-url", endpoint.base_url, "--model", "other", "--mode", "harm", "--limit", 4)
         said("judge", study, *at, "--output", "tag")
@@ -328,7 +326,7 @@ def test_another_model_is_refused(study: Path, artefact: Path, tmp_path: Path) -
 
 
 def test_an_edited_or_missing_or_refused_calibration_is_unusable(
-    study: Path,  # noqa: F811
+    study: Path,
     tmp_path: Path,
 ) -> None:
     run = ("--run", run_name(study), "--out", tmp_path / "p")

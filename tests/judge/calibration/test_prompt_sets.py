@@ -23,7 +23,7 @@ from judge.database.table import tidy
 from judge.stats.answer_labels import PEOPLE, harm_sources
 from judge.stats.drawn import Drawn
 from tests.annotate.support import join, label_all
-from tests.judge.calibration.test_commands import (
+from tests.judge.calibration.commands import (
     MODELS,
     artefact,
     drawn,

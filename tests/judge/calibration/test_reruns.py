@@ -10,20 +10,18 @@ import pytest
 from annotate.study import open_study
 from judge.database.answer_places import model_versions
 from tests.annotate.support import answer_line, write_lines
-from tests.judge.calibration.test_commands import (
+from tests.judge.calibration.commands import (
     LIMITS,
     drawn,
     evenhand,
-    judged,  # noqa: F401 - the fixture behind `study`
     people_label,
     run_name,
     said,
-    study,  # noqa: F401 - the same
 )
 
 
 def test_what_was_planned_and_calibrated_before_a_rerun_holds_after_it(
-    study: Path,  # noqa: F811
+    study: Path,
     tmp_path: Path,
 ) -> None:
     run = ("--run", run_name(study))
@@ -51,7 +49,7 @@ def test_what_was_planned_and_calibrated_before_a_rerun_holds_after_it(
 
 
 def test_the_gate_names_answers_that_nobody_judged(
-    study: Path,  # noqa: F811
+    study: Path,
     tmp_path: Path,
 ) -> None:
     run = ("--run", run_name(study))
@@ -75,7 +73,7 @@ def test_the_gate_names_answers_that_nobody_judged(
     assert card(tmp_path / "g") == {model: 1}
 
 
-def test_the_same_draw_again_asks_nothing_twice(study: Path) -> None:  # noqa: F811
+def test_the_same_draw_again_asks_nothing_twice(study: Path) -> None:
     run = ("--run", run_name(study), "--labels", 60, "--draw")
     first = said("plan", study, *run)
     assert "drawn before" not in first
@@ -94,7 +92,7 @@ def test_the_same_draw_again_asks_nothing_twice(study: Path) -> None:  # noqa: F
 
 
 def test_a_draw_that_was_cut_short_is_completed(
-    study: Path,  # noqa: F811
+    study: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = ("--run", run_name(study), "--labels", 60, "--draw")
@@ -111,7 +109,7 @@ def test_a_draw_that_was_cut_short_is_completed(
     assert len(drawn(study)) == 60
 
 
-def queued(study: Path) -> tuple[int, int]:  # noqa: F811
+def queued(study: Path) -> tuple[int, int]:
     """Draws in the raters' queue, and their items."""
     opened = open_study(study)
     found = opened.store.conn.execute("SELECT count(DISTINCT draw), count(*) FROM draw_item")

@@ -18,16 +18,14 @@ from annotate.study import Study
 from judge.commands.selective_command import selected
 from tests.annotate.support import HARMFUL as HARMFUL_LABEL
 from tests.annotate.support import cast, join, label_all, make_study, marker, next_for
-from tests.judge.calibration.test_commands import (
+from tests.judge.calibration.commands import (
     SAID,
     drawn,
     evenhand,
-    judged,  # noqa: F401 - the fixture behind `study`
     people_label,
     run_name,
     said,
 )
-from tests.judge.calibration.test_commands import study as harm_study  # noqa: F401 - a fixture
 from tests.judge.fake_endpoint import Body, Scripted, completion, say
 from tests.judge.stats.test_self_consistency import HARMFUL, SAFE, answer, pair
 from tests.judge.test_judge_errors import judge
@@ -177,12 +175,12 @@ def test_a_plan_of_the_study_is_found(tmp_path: Path) -> None:
 
 
 def test_labels_imported_for_a_plan_have_its_chances(
-    harm_study: Path,  # noqa: F811
+    study: Path,
 ) -> None:
-    run = run_name(harm_study)
-    said("plan", harm_study, "--run", run, "--labels", 60, "--allocate", "equal", "--draw")
-    people_label(harm_study, drawn(harm_study))
-    _text, body = run_selective(harm_study, "--promise", 0.9, run=run)
+    run = run_name(study)
+    said("plan", study, "--run", run, "--labels", 60, "--allocate", "equal", "--draw")
+    people_label(study, drawn(study))
+    _text, body = run_selective(study, "--promise", 0.9, run=run)
     assert body["labelled"] == 60
     assert body["thinned"] > 0
 
