@@ -33,6 +33,8 @@ _BESIDE = 0.052
 """Inches from the middle of a row to a figure and to its reference, which stands below it."""
 _PAIRED = 0.06
 """Inches of white more between rows of two: what belongs together stands together."""
+_BEYOND = 0.01
+"""Air beside 0 and 100 %, for the dots, where little of the axis is shown."""
 _LONG = 40
 """Rows from which numbers stand above the plot too."""
 
@@ -131,6 +133,10 @@ def _limits(plot: Forest) -> tuple[float, float]:
             found += field.ends(row.reference) if row.reference is not None else ()
     least, most = (min(found), max(found)) if found else (0.0, 1.0)
     pad = 0.04 * (most - least) or 0.05 * max(1.0, abs(most))
+    if plot.percent and least >= 0 and most <= 1:
+        # No share is beyond its ends, and no tick may say so.
+        air = max(_BEYOND, pad / 2 if most > least else 0.0)
+        return max(-air, least - pad), min(1 + air, most + pad)
     return least - pad, most + pad
 
 

@@ -252,6 +252,15 @@ def test_one_of_everything(kind: type) -> None:
         draw(plots(("alone",), (one,))[kind], "svg")
 
 
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_no_tick_of_shares_is_beyond_their_ends(share: float) -> None:
+    rows = tuple(ForestRow(name, figure(share, 0.0)) for name in "ab")
+    said = words(draw(Forest("x", rows), "svg"))
+    ticks = [float(one.replace("−", "-")) for one in said if one.strip("−.0123456789") == ""]
+    assert ticks
+    assert 0 <= min(ticks) <= max(ticks) <= 100
+
+
 def test_two_hundred_rows() -> None:
     rows = tuple(ForestRow(f"rater {i}", figure(i / 200)) for i in range(200))
     svg = draw(Forest("agreement (%)", rows), "svg")
