@@ -21,6 +21,7 @@ from .records import GROUP_LENGTH, Choice, Label, Order, outcome, stable_id
 from .seats import add_rater
 from .store import Store, now
 from .study import AssignmentSection
+from .versions import identity
 
 VOTE_COLUMNS = (
     "id", "client_key", "screen", "rater", "layer", "subject", "pair", "answer", "turn",
@@ -286,8 +287,8 @@ def import_key(label: Label) -> str:
         label.source_id,
         label.key.benchmark,
         label.key.question_id,
-        label.model_a,
-        label.model_b,
+        identity(label.model_a),
+        identity(label.model_b),
         str(label.turn),
         label.dimension,
     )

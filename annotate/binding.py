@@ -56,7 +56,8 @@ def bind(
     if wanted != (None, None):
         raise DataError(
             f"{named[first][0]} and {named[second][0]} have no stored pair for question"
-            f" {key.question_id}: import the answers of that version first"
+            f" {key.question_id}: import the answers of that version first, or name version 1 where"
+            " both say the same"
         )
     if rows:
         return str(rows[0][0])

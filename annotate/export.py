@@ -14,7 +14,7 @@ from .errors import StoreUnavailable
 from .inert import inert
 from .records import Order, Outcome, choice_of
 from .store import Store
-from .versions import written_name
+from .versions import PAIR_MODELS, written_name
 
 COLUMNS = (
     "vote_id", "unit_id", "benchmark", "question_id", "category", "model_a", "model_b", "turn",
@@ -113,10 +113,6 @@ _NAMES = (
     f"coalesce({written_name('ma')}, p.model_a, {written_name('m')}),"
     f" coalesce({written_name('mb')}, p.model_b)"
 )
-_MODELS = (
-    "LEFT JOIN answer xa ON xa.id = p.answer_a LEFT JOIN model ma ON ma.id = xa.model"
-    " LEFT JOIN answer xb ON xb.id = p.answer_b LEFT JOIN model mb ON mb.id = xb.model"
-)
 
 
 def vote_rows(store: Store) -> Iterator[dict[str, Any]]:
@@ -127,7 +123,7 @@ def vote_rows(store: Store) -> Iterator[dict[str, Any]]:
         " v.occurrence, coalesce(r.label, r.id), r.rater_group, v.layer, v.outcome, v.strength,"
         " v.grade, v.harm, v.order_shown, v.revision, v.purpose, v.inclusion_probability,"
         " v.protocol, v.active_ms, c.comment, v.created_at"
-        f" FROM {STANDING} {UNIT} {_MODELS} JOIN rater r ON r.id = v.rater"
+        f" FROM {STANDING} {UNIT} {PAIR_MODELS} JOIN rater r ON r.id = v.rater"
         " LEFT JOIN vote_comment c ON c.vote = v.id"
         " WHERE r.kind <> 'preview' ORDER BY w.rowid"
     )

@@ -17,6 +17,7 @@ from .readers import Problem, Where
 from .records import Order, Purpose, canonical_json, stable_id
 from .store import Store, now
 from .study import AssignmentSection
+from .versions import identity
 
 Said: TypeAlias = HarmLabel | int
 """What a person says of an answer: a harm label, or a grade from 1 to 10."""
@@ -160,7 +161,7 @@ def import_key(label: AnswerLabel) -> str:
         label.source_id,
         label.key.benchmark,
         label.key.question_id,
-        label.model,
+        identity(label.model),
         str(label.turn),
         *graded,
     )

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
+from .versions import version_in
+
 
 class Outcome(StrEnum):
     """Which answer of a pair was preferred, in canonical terms (never a screen side)."""
@@ -327,8 +329,10 @@ class Label:
     both; then `value` is left to the judge's own pair rule."""
 
     def canonical(self) -> Label:
-        """The same label with the models in canonical (alphabetical) order."""
-        if self.model_a <= self.model_b:
+        """The same label with the models in canonical order: alphabetical by their bare names, as
+        pairs are stored, whatever versions are named.
+        """
+        if version_in(self.model_a)[0] <= version_in(self.model_b)[0]:
             return self
         turned = [mirrored(g) if isinstance(g, Outcome) else g for g in self.games or ()]
         return Label(

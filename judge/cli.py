@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from annotate.errors import EvenhandError, UsageError
+from annotate.versions import identity
 from judge.commands.answer_group import answer
 from judge.commands.calibration_group import calibrate, gate, production
 from judge.commands.judge_group import judge
 from judge.commands.opened import STUDY, Opened
+from judge.commands.options import model_option
 from judge.commands.plan_group import plan
 from judge.commands.published import exports
 
@@ -223,7 +225,7 @@ def report(
 
 @main.command()
 @STUDY
-@click.option("--reference", default="", metavar="MODEL", help="Compare the others with this one.")
+@model_option("--reference", "Compare the others with this one.")
 @click.option(
     "--versions", multiple=True, metavar="A,B,…", help="Versions of one model; repeatable."
 )
@@ -258,7 +260,7 @@ def score(
     from judge.reporting.folder import must_be_folder
     from judge.reporting.text_page import to_text
 
-    chains = tuple(tuple(word.strip() for word in one.split(",")) for one in versions)
+    chains = tuple(tuple(identity(word.strip()) for word in one.split(",")) for one in versions)
     asked = Asked(reference, Severity(unsafe_from), chains, resamples)
     with Opened(study) as opened:
         folder = out or exports(study) / "score"

@@ -13,7 +13,7 @@ import click
 
 from annotate.errors import EvenhandError, UsageError
 from judge.commands.opened import STUDY, Opened
-from judge.commands.options import call_options
+from judge.commands.options import call_options, model_option
 from judge.commands.published import exports_of, publish
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ SCORE = click.option("--score", type=SCORES, default="harm", show_default=True)
 DIMENSION = click.option(
     "--dimension", default="overall", help="Of a win rate or grade. Default: overall."
 )
-TARGET = click.option("--target", default="", metavar="MODEL", help="Whose win rate.")
-REFERENCE = click.option("--reference", default="", metavar="MODEL", help="Against which model.")
+TARGET = model_option("--target", "Whose win rate.")
+REFERENCE = model_option("--reference", "Against which model.")
 
 
 def out_option(what: str) -> Callable[[F], F]:
@@ -99,7 +99,7 @@ def _unusable(words: str) -> NoReturn:
     show_default=True,
     help="What the score is of: these answers, or prompts (or items) like these.",
 )
-@click.option("--baseline", metavar="MODEL", help="Show each model's change from this one.")
+@model_option("--baseline", "Show each model's change from this one.", None)
 @out_option("calibration")
 def calibrate(
     study: Path,

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
+from annotate.versions import identity
+
 
 class Finite(click.FloatRange):
     """A number within a range; `nan` is within every range, and none."""
@@ -23,8 +25,20 @@ class Finite(click.FloatRange):
         return found
 
 
-F = TypeVar("F", bound=Callable[..., Any])
 Option = Callable[[Any], Any]
+
+
+def _model(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    """The name in tables, also where files name the first answer set: `NAME (version 1)`."""
+    return None if value is None else identity(value)
+
+
+def model_option(name: str, words: str, default: str | None = "") -> Option:
+    """An option that takes a model's name."""
+    return click.option(name, default=default, metavar="MODEL", callback=_model, help=words)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _CALLS: Sequence[Option] = (
     click.option("--local", is_flag=True, help="Use the small offline model (llama.cpp, SmolLM2)."),
@@ -83,7 +97,7 @@ _PLAN: Sequence[Option] = (
         help="Prompts of your own: our TOML, or FastChat's judge_prompts.jsonl.",
     ),
     click.option("--limit", type=click.IntRange(min=1), help="Only the first N of the plan."),
-    click.option("--baseline", default="", help="Only pairs with this model."),
+    model_option("--baseline", "Only pairs with this model."),
     click.option("--shard", metavar="K/N", help="Only the K-th of N parts of the plan."),
     click.option(
         "--turns",

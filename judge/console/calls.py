@@ -8,7 +8,7 @@ from typing import Any
 
 from annotate.records import Choice, Order, Status, outcome
 from judge.console.html import count, duration, muted, text
-from judge.console.words import Words, label, names, spelt
+from judge.console.words import Words, label, spelt
 from judge.database.places import Place
 from judge.database.transcripts import Attempt, Call
 
@@ -41,7 +41,7 @@ def call_card(words: Words, place: Place, call: Call) -> str:
 def _order_title(place: Place, call: Call) -> str:
     if not call.order:
         return "The judge"
-    first, second = names(place) if call.order == Order.AB else names(place)[::-1]
+    first, second = place.models if call.order == Order.AB else place.models[::-1]
     return f"{text(first)} first <small>A is {text(first)}, B is {text(second)}</small>"
 
 

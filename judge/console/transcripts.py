@@ -25,7 +25,6 @@ from judge.console.words import (
     judgment,
     label,
     majority,
-    names,
     where,
     who,
 )
@@ -155,7 +154,7 @@ def _turn(place: Place, number: int, asked: Turn, answers: Sequence[Answer], pla
         'data-t="given_instead"></span>', ">the conversation goes on from</span>"
     )
     boxes = []
-    for name, answer in zip(names(place), answers, strict=True):
+    for name, answer in zip(place.models, answers, strict=True):
         turns = answer.turns or ()
         reply = render_turn(turns[number - 1] if number <= len(turns) else (), plain=plain)
         boxes.append(
@@ -205,7 +204,7 @@ def _vote(words: Words, place: Place, vote: ShownVote) -> str:
     if vote.layer is not Layer.VOTE:
         about.append("simulated, no person" if vote.layer is Layer.SIMULATED else vote.layer.value)
     if vote.order in (Order.AB, Order.BA) and place.subject is Subject.PAIR:
-        about.append(f"{names(place)[vote.order == Order.BA]} on the left")
+        about.append(f"{place.models[vote.order == Order.BA]} on the left")
     comment = f"<q dir=auto>{text(vote.comment)}</q>" if vote.comment else ""
     if vote.occurrence > 1:
         about.append("asked again")

@@ -35,21 +35,14 @@ class Words:
             return known.tie if known else "tie"
         if value == Outcome.BOTH_BAD:
             return known.both_bad if known else "both bad"
-        return "no value" if value is None else f"{names(place)[value == Outcome.B]} better"
-
-
-def names(place: Place) -> tuple[str, ...]:
-    """The models' names, told apart when two versions of one model are compared."""
-    if len(set(place.models)) == len(place.models):
-        return place.models
-    return tuple(f"{name} ({letter})" for name, letter in zip(place.models, "AB", strict=True))
+        return "no value" if value is None else f"{place.models[value == Outcome.B]} better"
 
 
 def where(place: Place) -> str:
     """Which judgment it is, in one line."""
     parts = [
         f"{place.question_id}",
-        " and ".join(names(place)),
+        " and ".join(place.models),
         turn_words(place.turn),
         place.dimension,
     ]

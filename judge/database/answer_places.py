@@ -69,9 +69,20 @@ def version_names(store: Store) -> dict[str, tuple[str, str | None]]:
         " JOIN answer a ON a.id = p.answer_a JOIN model m ON m.id = a.model"
         " JOIN answer b ON b.id = p.answer_b JOIN model n ON n.id = b.model"
     )
+    # Votes that came without texts and name a model that has answered twice since.
+    which = (
+        "iif(EXISTS (SELECT 1 FROM model v JOIN question q ON q.benchmark = v.benchmark"
+        " WHERE q.id = p.question AND v.name = {0} AND v.version > 1),"
+        " {0} || ' (version unknown)', {0})"
+    )
+    unknown = (
+        f"SELECT p.id, {which.format('p.model_a')} AS a, {which.format('p.model_b')} AS b,"
+        " p.model_a, p.model_b FROM pair p WHERE p.answer_a IS NULL AND p.superseded_by IS NULL"
+    )
     rows = store.conn.execute(
         f"{of_answers} WHERE m.version > 1"
         f" UNION ALL {of_pairs} WHERE m.version > 1 OR n.version > 1"
+        f" UNION ALL SELECT id, a, b FROM ({unknown}) WHERE a <> model_a OR b <> model_b"
     )
     return {unit: (a, b) for unit, a, b in rows}
 

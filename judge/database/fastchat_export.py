@@ -36,7 +36,7 @@ from pathlib import Path
 from annotate.errors import NothingComputable, StoreUnavailable
 from annotate.records import OVERALL, digest
 from annotate.store import Store
-from annotate.versions import version_in, written_name
+from annotate.versions import PAIR_MODELS, version_in, written_name
 from judge.database.fastchat_lines import ERROR, Call, Line, grade_line, pair_line
 from judge.database.runs import Run
 from judge.database.store import VerdictStore
@@ -113,12 +113,12 @@ def _words(counts: Counter[str]) -> str:
 
 
 _PAIRS = (
-    f"SELECT q.benchmark, v.dimension, q.question_id, coalesce({written_name('ma')}, p.model_a)"
-    f" AS model_1, coalesce({written_name('mb')}, p.model_b) AS model_2, v.turn, v.replicate,"
+    "SELECT q.benchmark, v.dimension, q.question_id,"
+    f" coalesce({written_name('ma')}, p.model_a) AS model_1,"
+    f" coalesce({written_name('mb')}, p.model_b) AS model_2, v.turn, v.replicate,"
     " v.status, v.outcome, v.reason, v.orders, v.pair FROM pair_verdict v"
-    " JOIN pair p ON p.id = v.pair LEFT JOIN answer xa ON xa.id = p.answer_a"
-    " LEFT JOIN model ma ON ma.id = xa.model LEFT JOIN answer xb ON xb.id = p.answer_b"
-    " LEFT JOIN model mb ON mb.id = xb.model JOIN question q ON q.id = p.question WHERE v.run = ?"
+    f" JOIN pair p ON p.id = v.pair {PAIR_MODELS} JOIN question q ON q.id = p.question"
+    " WHERE v.run = ?"
     " ORDER BY q.benchmark, v.dimension, CAST(q.question_id AS INTEGER), q.question_id,"
     " v.turn, p.model_a, p.model_b, v.pair, v.replicate"
 )

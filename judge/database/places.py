@@ -14,6 +14,7 @@ from typing import Any
 
 from annotate.records import Layer, Subject
 from annotate.store import Store
+from annotate.versions import PAIR_MODELS, pair_names, shown_name
 from judge.ask.modes import Mode
 from judge.ask.verdicts import INCONSISTENT
 from judge.database.runs import Run, RunStore
@@ -100,12 +101,13 @@ def _columns(subject: Subject) -> str:
     if subject is Subject.PAIR:
         return (
             "s.at, s.unit, coalesce(p.superseded_by, p.id), s.turn, s.dimension, s.replicate,"
-            " q.question_id, q.category, p.model_a, p.model_b, coalesce(j.status, ''), j.outcome,"
-            " coalesce(j.reason, ''), NULL, NULL"
+            f" q.question_id, q.category, {pair_names(shown_name)},"
+            " coalesce(j.status, ''), j.outcome, coalesce(j.reason, ''), NULL, NULL"
         )
     return (
-        "s.at, s.unit, s.unit, s.turn, s.dimension, s.replicate, q.question_id, q.category, m.name,"
-        " NULL, coalesce(j.status, ''), NULL, coalesce(j.reason, ''), j.grade, j.harm"
+        "s.at, s.unit, s.unit, s.turn, s.dimension, s.replicate, q.question_id, q.category,"
+        f" {shown_name('m')}, NULL, coalesce(j.status, ''), NULL, coalesce(j.reason, ''),"
+        " j.grade, j.harm"
     )
 
 
@@ -131,7 +133,7 @@ def _source(subject: Subject, *, imported: bool) -> str:
         " AND j.turn = s.turn AND j.dimension = s.dimension AND j.replicate = s.replicate"
     )
     unit = (
-        "JOIN pair p ON p.id = s.unit JOIN question q ON q.id = p.question"
+        f"JOIN pair p ON p.id = s.unit {PAIR_MODELS} JOIN question q ON q.id = p.question"
         if subject is Subject.PAIR
         else "JOIN answer a ON a.id = s.unit JOIN model m ON m.id = a.model"
         " JOIN question q ON q.id = a.question"

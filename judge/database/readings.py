@@ -9,6 +9,7 @@ from typing import Any
 from annotate.harm import UNSAFE_FROM
 from annotate.records import Subject, canonical_json
 from annotate.store import Store
+from annotate.versions import PAIR_MODELS, pair_names, shown_name
 from judge.ask.modes import Mode
 from judge.stats.failures import Judged
 
@@ -140,14 +141,16 @@ _AMONG = "AND (?2 IS NULL OR coalesce(i.pair, i.answer) IN (SELECT value FROM js
 
 
 _JUDGED_PAIRS = (
-    "SELECT pv.dimension, pv.turn = 0, q.id, q.category, pv.pair, p.model_a, p.model_b, pv.status,"
-    " CASE pv.outcome WHEN 'a' THEN 1.0 WHEN 'b' THEN 0.0 ELSE 0.5 END, pv.reason"
-    " FROM pair_verdict pv JOIN pair p ON p.id = pv.pair JOIN question q ON q.id = p.question"
+    f"SELECT pv.dimension, pv.turn = 0, q.id, q.category, pv.pair, {pair_names(shown_name)},"
+    " pv.status, CASE pv.outcome WHEN 'a' THEN 1.0 WHEN 'b' THEN 0.0 ELSE 0.5 END, pv.reason"
+    f" FROM pair_verdict pv JOIN pair p ON p.id = pv.pair {PAIR_MODELS}"
+    " JOIN question q ON q.id = p.question"
     " WHERE pv.run = ?1 AND (?2 IS NULL OR pv.pair IN (SELECT value FROM json_each(?2)))"
     " ORDER BY 1, 2, 3"
 )
 _JUDGED_ANSWERS = (
-    "SELECT av.dimension, av.turn = 0, q.id, q.category, av.answer, m.name, NULL, av.status,"
+    "SELECT av.dimension, av.turn = 0, q.id, q.category, av.answer,"
+    f" {shown_name('m')}, NULL, av.status,"
     " coalesce(av.grade, iif(json_extract(av.harm, '$.severity') >="
     f" {int(UNSAFE_FROM)}, 1.0, 0.0)),"
     " av.reason FROM answer_verdict av JOIN answer a ON a.id = av.answer"

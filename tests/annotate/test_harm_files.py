@@ -116,6 +116,16 @@ def test_a_second_label_and_a_second_group_are_refused(study: Study, tmp_path: P
     assert count(study.store, "SELECT count(*) FROM vote") == 1
 
 
+def test_a_label_is_one_however_its_version_is_written(study: Study, tmp_path: Path) -> None:
+    read_in(study.store, write_lines(tmp_path / "a.jsonl", [line()]))
+    named = line(model="alder (version 1)")
+    account = read_in(study.store, write_lines(tmp_path / "b.jsonl", [named]))
+    assert (account.merged["harm labels"], account.refused) == (1, [])
+    changed = line(model="alder (version 1)", severity=0, categories=[])
+    account = read_in(study.store, write_lines(tmp_path / "c.jsonl", [changed]))
+    assert "already has another label here" in str(account.refused[0])
+
+
 GROUPS = {"expert_17": "expert", "ann9": "ann", "Ada": "rater", "17": "rater", "_5": "rater"}
 
 

@@ -18,6 +18,7 @@ from annotate.importer import Account, import_paths
 from annotate.records import QuestionKey
 from annotate.store import Store
 from annotate.verify import verify
+from annotate.versions import version_in
 from judge.database.verdict_import import verdict_sink
 from tests.annotate.support import (
     answer_line,
@@ -234,6 +235,57 @@ def test_labels_may_name_the_version(store: Store, tmp_path: Path) -> None:
         ).fetchall()
     )
     assert [versions[about[f"expert_{n}"]] for n in (0, 1)] == [1, 2]
+
+
+BETWEEN = ("alder (base)", "alder (quantized)", "alder (version 0)", "alder!")
+
+
+@pytest.mark.parametrize("other", BETWEEN)
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_named_version_keeps_its_winner_whatever_the_other_is_called(
+    store: Store, tmp_path: Path, other: str, number: int
+) -> None:
+    """Names with a version sort elsewhere than the bare ones that pairs are stored by."""
+    read_in(store, bench_folder(tmp_path / "bench", 1, ("alder", other)))
+    rerun = tmp_path / "rerun" / "model_answer" / "alder.jsonl"
+    read_in(store, write_lines(rerun, [answer_line(1, ["rerun"])]))
+    named = f"alder (version {number})"
+    rows = [
+        label_line(1, model_a=named, model_b=other, winner="model_a", judge="expert_1"),
+        label_line(1, model_a=other, model_b=named, winner="model_a", judge="expert_2"),
+    ]
+    account = read_in(store, write_lines(tmp_path / "votes.jsonl", rows))
+    assert account.refused == []
+    won = [
+        row["model_a"] if row["value"] == "a" else row["model_b"]
+        for row in ballots.judgments(store)
+    ]
+    assert won == ["alder", other]
+
+
+def test_one_opinion_counts_once_however_its_version_is_written(
+    store: Store, tmp_path: Path
+) -> None:
+    read_in(store, bench_folder(tmp_path / "bench", 1))
+    first = read_in(store, write_lines(tmp_path / "a.jsonl", [label_line(1)]))
+    named = label_line(1, model_a="alder (version 1)")
+    again = read_in(store, write_lines(tmp_path / "b.jsonl", [named]))
+    assert (first.imported["votes"], again.imported["votes"], again.merged["votes"]) == (1, 0, 1)
+    rerun = tmp_path / "rerun" / "model_answer" / "alder.jsonl"
+    read_in(store, write_lines(rerun, [answer_line(1, ["rerun"])]))
+    again = read_in(store, write_lines(tmp_path / "c.jsonl", [named]))
+    assert (again.imported["votes"], again.merged["votes"]) == (0, 1)
+    other = {**named, "winner": "model_b" if named["winner"] != "model_b" else "model_a"}
+    (line,) = refused(read_in(store, write_lines(tmp_path / "d.jsonl", [other])))
+    assert "already has another vote here" in line
+    second = label_line(1, model_a="alder (version 2)")
+    assert read_in(store, write_lines(tmp_path / "e.jsonl", [second])).imported["votes"] == 1
+
+
+def test_a_version_is_a_number_as_we_write_it() -> None:
+    for name in ("alder (version 02)", "alder (version 2٣)", "alder (Version 2)"):
+        assert version_in(name) == (name, None)
+    assert version_in("alder (version 23)") == ("alder", 23)
 
 
 def test_no_model_may_be_called_like_a_rerun(store: Store, tmp_path: Path) -> None:

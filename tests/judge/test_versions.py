@@ -10,13 +10,22 @@ import pytest
 
 from annotate import library, tasks
 from annotate.export import export_votes
-from annotate.study import Study
+from annotate.study import Study, init
 from judge.ask.modes import Mode
 from judge.calibration.from_table import harm_set
+from judge.database.places import Which, page
 from judge.database.store import VerdictStore
 from judge.database.table import tidy
 from judge.engine.runner import run
-from tests.annotate.support import answer_line, join, rate_all, read_in, write_lines
+from tests.annotate.support import (
+    answer_line,
+    bench_folder,
+    join,
+    label_line,
+    rate_all,
+    read_in,
+    write_lines,
+)
 from tests.judge.fake_endpoint import Body, FakeEndpoint, Scripted, completion
 from tests.judge.reporting.test_score_command import COMPLIES, HARMS, evenhand, filled
 from tests.judge.study import settings
@@ -26,6 +35,8 @@ FIRST, SECOND = "alder", "alder (version 2)"
 
 def reply(body: Body, _number: int) -> Scripted:
     text = str(body["messages"][-1]["content"])
+    if "alder again 4" in text:
+        return completion("I would rather not say")
     if "severity" not in text:
         return completion("[[A]]")
     return completion(HARMS if "alder again" in text else COMPLIES)
@@ -123,6 +134,35 @@ def test_the_report_counts_versions_as_models(study: Study, tmp_path: Path) -> N
     assert "of 3 models" in " ".join(said.split())
 
 
+def test_what_a_judge_could_not_judge_is_of_one_version(study: Study) -> None:
+    store = VerdictStore(study.store)
+    for run_ in store.runs():
+        (failures,) = store.failures(run_)
+        models = {row.name for row in failures.models}
+        assert models == {FIRST, SECOND, "birch"}
+        failed = {row.name: row.failed for row in failures.models}
+        assert failed[SECOND] > 0
+        assert run_.mode != Mode.HARM or failed[FIRST] == failed["birch"] == 0
+        found = page(study.store, run_, Which.ALL, 0, 100)
+        assert {name for place in found.places for name in place.models} == models
+
+
+def test_votes_without_texts_are_of_no_version_they_do_not_name(tmp_path: Path) -> None:
+    made = init(tmp_path / "study")
+    labels = [label_line(1)]
+    read_in(made.store, write_lines(tmp_path / "votes.jsonl", labels))
+    folder = bench_folder(tmp_path / "bench", 1, ("alder",))
+    read_in(made.store, folder)
+    rerun = write_lines(
+        tmp_path / "more" / "model_answer" / "alder.jsonl", [answer_line(1, ["rerun"])]
+    )
+    read_in(made.store, rerun)
+    read_in(made.store, bench_folder(tmp_path / "bench2", 1, ("birch",)) / "model_answer")
+    (row,) = tidy(made.store).to_dict("records")
+    assert (row["model_a"], row["model_b"]) == ("alder (version unknown)", "birch")
+    made.close()
+
+
 def test_a_judge_may_keep_to_pairs_with_one_version(study: Study) -> None:
     both = library.pair_ids(study.store)
     one, other = (library.pair_ids(study.store, model=name) for name in (FIRST, SECOND))
@@ -131,3 +171,16 @@ def test_a_judge_may_keep_to_pairs_with_one_version(study: Study) -> None:
     assert len(one) == len(other) == 8
     assert len(between) == 4
     assert set(both) == set(one) | set(other)
+
+
+def test_an_option_may_name_the_first_version_as_files_do(study: Study, tmp_path: Path) -> None:
+    named = "alder (version 1)"
+    done = evenhand("score", study.folder, "--reference", named, "--versions", f"{named},birch",
+                    "--out", tmp_path / "s", "--no-figures", "--resamples", 100)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert json.loads((tmp_path / "s" / "report.json").read_text("utf-8"))["reference"] == FIRST
+    wrong = evenhand("score", study.folder, "--reference", "alder (version 3)")
+    assert (wrong.exit_code, "expected one of alder, alder (version 2)" in wrong.output) == (
+        2,
+        True,
+    )
