@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from typing import TypeAlias
 
 from .errors import DataError
 from .library import add_question, insert_pair
-from .records import Answer, Pair, Question, QuestionKey
-from .versions import version_in
+from .records import Answer, Pair, Question, QuestionKey, turn_digests, turns_from_json
+from .versions import PAIR_MODELS, pair_names, shown_name, version_in
+
+Texts: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def bind(
-    conn: sqlite3.Connection, study_id: str, key: QuestionKey, model_a: str, model_b: str
+    conn: sqlite3.Connection,
+    study_id: str,
+    key: QuestionKey,
+    model_a: str,
+    model_b: str,
+    texts: Texts | None = None,
 ) -> str:
-    """The id of the pair that a label-only judgment is about, made without text if unknown.
+    """The id of the pair that a judgment by names is about, made without text if unknown.
 
-    A rerun is meant by its name with its version (`annotate.versions`).
+    A rerun is meant by its name with its version (`annotate.versions`), or by its texts.
+
+    Args:
+        conn: within a transaction.
+        study_id: for a new pair's place in the order.
+        key: of the question.
+        model_a: in canonical order, as :meth:`Label.canonical` brings it.
+        model_b: the other.
+        texts: what was compared, in the same order (`annotate.records.turn_digests`).
 
     Raises:
         DataError: two or more stored pairs could be meant, a model is set against itself or
-            against its rerun, or there is no such version.
+            against its rerun, there is no such version, or the texts are other ones.
     """
     named = {version_in(one)[0]: (one, version_in(one)[1]) for one in (model_a, model_b)}
     if len(named) == 1:
@@ -45,6 +62,15 @@ def bind(
         if row[1] is not None
         and all(one in (None, of) for one, of in zip(wanted, row[2:], strict=True))
     ]
+    if texts is not None and with_text:
+        alike = [one for one in with_text if _says(conn, one, texts)]
+        if not alike:
+            raise DataError(
+                f"the texts compared here are not those that are stored of {model_a} and {model_b}"
+                f" for question {key.question_id}; expected the answers that were judged: import"
+                " them first, under names of their own or as a rerun"
+            )
+        with_text = alike
     if len(with_text) > 1:
         raise DataError(
             f"{first} and {second} have {len(with_text)} stored pairs for question"
@@ -65,6 +91,26 @@ def bind(
     pair = Pair.of(Answer(key, first), Answer(key, second))
     insert_pair(conn, study_id, question.id, pair, (None, None))
     return pair.id
+
+
+def _says(conn: sqlite3.Connection, pair: str, texts: Texts) -> bool:
+    """Whether a pair's answers are these texts, as far as both go: a file may break off."""
+    row = conn.execute(
+        "SELECT a.turns, b.turns FROM pair p JOIN answer a ON a.id = p.answer_a"
+        " JOIN answer b ON b.id = p.answer_b WHERE p.id = ?",
+        (pair,),
+    ).fetchone()
+    stored = (turn_digests(turns_from_json(json.loads(one))) for one in row)
+    return all(
+        known[: len(said)] == said[: len(known)] for known, said in zip(stored, texts, strict=True)
+    )
+
+
+def names_of(conn: sqlite3.Connection, pair: str) -> tuple[str, str]:
+    """Both models of a pair, reruns with their version."""
+    sql = f"SELECT {pair_names(shown_name)} FROM pair p {PAIR_MODELS} WHERE p.id = ?"
+    first, second = conn.execute(sql, (pair,)).fetchone()
+    return first, second
 
 
 def bind_answer(conn: sqlite3.Connection, key: QuestionKey, model: str) -> str:

@@ -11,8 +11,8 @@ import hashlib
 import sqlite3
 import uuid
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -180,6 +180,13 @@ def _import_file(
         done += len(batch)
         progress(source.name, done)
     answers.store(store, account)
+    # Which answers a line shows can be told when they are there.
+    for labels_ in in_batches(judged.waiting(), BATCH):
+        with store.write() as conn:
+            for where, label in labels_:
+                judged.bind(conn, where, label)
+            judged.store_votes(conn)
+        judged.store_verdicts()
     _remember(store, source, account, account.added - before)
 
 
@@ -242,7 +249,10 @@ class _AnswerSets:
                 for where, answer in held.values():
                     question = library.question(conn, answer.key)
                     problem = _unusable(where, answer, question)
-                    if problem is None:
+                    if problem is None and library.begins(conn, answer):
+                        account.imported["answers"] -= 1
+                        account.merged["answers"] += 1
+                    elif problem is None:
                         known.append(answer)
                         account.problems += _empty(where, answer, question)
                     else:
@@ -333,29 +343,45 @@ class _Labels:
         self._study = store.study_id
         self._sink = verdicts
         self._account = account
-        self._bound: dict[tuple[str, str, str, str], str] = {}
+        self._bound: dict[tuple[object, ...], str] = {}
+        self._waiting: list[tuple[Where, Label]] = []
         self._lines: dict[str, int] = {}
         self._votes: list[BoundLabel] = []
         self._verdicts: list[Bound] = []
 
     def add(self, conn: sqlite3.Connection, where: Where, label: Label) -> None:
-        """Bind one label; it is stored with its batch."""
+        """Bind one label; with texts it waits for the answers of its file."""
         kind = "votes" if label.source_kind is SourceKind.RATER else "verdicts"
         self._account.read[kind] += 1
+        if label.texts is None:
+            self.bind(conn, where, label)
+        else:
+            self._waiting.append((where, label))
+
+    def waiting(self) -> Iterator[tuple[Where, Label]]:
+        """Labels with texts, in the order of the file."""
+        yield from self._waiting
+
+    def bind(self, conn: sqlite3.Connection, where: Where, label: Label) -> None:
+        """Find the pair that a label is about."""
+        kind = "votes" if label.source_kind is SourceKind.RATER else "verdicts"
         label = label.canonical()
         if problem := self._off(conn, where, label):
             self._account.take(kind, problem)
             return
-        names = (label.key.benchmark, label.key.question_id, label.model_a, label.model_b)
+        key, models = label.key, (label.model_a, label.model_b)
+        meant = (key.benchmark, key.question_id, *models, label.texts)
         try:
-            if names not in self._bound:
-                self._bound[names] = binding.bind(
-                    conn, self._study, label.key, label.model_a, label.model_b
-                )
+            if meant not in self._bound:
+                self._bound[meant] = binding.bind(conn, self._study, key, *models, label.texts)
         except DataError as error:
             self._account.take(kind, Problem(where, "model_a", str(error)))
             return
-        bound = BoundLabel(where, label, self._bound[names])
+        pair = self._bound[meant]
+        if label.texts is not None:
+            first, second = binding.names_of(conn, pair)
+            label = replace(label, model_a=first, model_b=second)
+        bound = BoundLabel(where, label, pair)
         (self._votes if kind == "votes" else self._verdicts).append(bound)
 
     def add_grade(self, conn: sqlite3.Connection, where: Where, grade: Grade) -> None:

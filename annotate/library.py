@@ -225,6 +225,18 @@ def add_answers(
     return done
 
 
+def begins(conn: sqlite3.Connection, answer: Answer) -> bool:
+    """Whether a longer answer is stored that this one is the beginning of: none of its own."""
+    rows = conn.execute(
+        "SELECT a.turns FROM answer a JOIN model m ON m.id = a.model"
+        " WHERE a.question = ? AND m.name = ?",
+        (Question(answer.key).id, answer.model),
+    )
+    said = answer.turns or ()
+    stored = (turns_from_json(json.loads(row[0])) for row in rows)
+    return any(len(said) < len(known) and known[: len(said)] == said for known in stored)
+
+
 def answer_row_id(answer: Answer, model_id: str) -> str:
     """Id of an answer's row: unlike `Answer.id` it tells two versions with one text apart."""
     return stable_id("answer", answer.id, model_id)

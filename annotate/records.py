@@ -298,6 +298,11 @@ class Pair:
         )
 
 
+def turn_digests(turns: Sequence[Turn]) -> tuple[str, ...]:
+    """One digest a turn: a dialogue that breaks off earlier has the first of them."""
+    return tuple(digest(turns_to_json((turn,))) for turn in turns)
+
+
 Game: TypeAlias = Outcome | Status
 """A judge's verdict in one order: an outcome, or the status by which it failed."""
 
@@ -327,6 +332,9 @@ class Label:
     games: tuple[Game, Game] | None = None
     """A judge's verdicts with `model_a` first and with `model_b` first, where a file has
     both; then `value` is left to the judge's own pair rule."""
+    texts: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    """Where the file has what was compared: :func:`turn_digests` of `model_a`'s reply, `model_b`'s.
+    They say which answers are meant, whatever else has the models' names."""
 
     def canonical(self) -> Label:
         """The same label with the models in canonical order: alphabetical by their bare names, as
@@ -352,6 +360,7 @@ class Label:
             comment=self.comment,
             # With the names exchanged, the game with the other model first is the first one.
             games=None if self.games is None else (turned[1], turned[0]),
+            texts=None if self.texts is None else (self.texts[1], self.texts[0]),
         )
 
 

@@ -27,6 +27,7 @@ from ..records import (
     QuestionKey,
     SourceKind,
     Turn,
+    turn_digests,
 )
 from .base import Found, Problem, Read, Where, json_lines, validated
 from .fastchat import DIMENSION, MAX_TURN, Id, Judge, judge_name
@@ -104,11 +105,16 @@ def _records(where: Where, line: LabelLine, benchmark: str) -> Iterator[Read]:
             ' add "source_kind": "rater" or "judge"',
         )
         return
+    texts = None
     if line.conversation_a is not None and line.conversation_b is not None:
         conversations = _conversations(where, line, key)
         yield from conversations
         if any(isinstance(item, Problem) for item in conversations):
             return
+        first, second = (
+            split_conversation(one)[1] for one in (line.conversation_a, line.conversation_b)
+        )
+        texts = turn_digests(first), turn_digests(second)
     value, reason = WINNERS[line.winner]
     yield Found(
         where,
@@ -126,6 +132,7 @@ def _records(where: Where, line: LabelLine, benchmark: str) -> Iterator[Read]:
             order={"model_a": Order.AB, "model_b": Order.BA, None: Order.UNKNOWN}[line.shown_left],
             reason=reason,
             comment=line.comment,
+            texts=texts,
         ),
     )
 

@@ -445,6 +445,85 @@ def test_conversations_in_label_lines_become_questions_and_answers(
     assert [len(t) for t in (pair.question.turns or (), pair.a.turns or ())] == [2, 2]
 
 
+def talk(folder: Path, reply: str) -> list[dict[str, str]]:
+    """The folder's first question, and a reply."""
+    line = (folder / "question.jsonl").read_text("utf-8").splitlines()[0]
+    (question,) = json.loads(line)["turns"]
+    return [{"role": "user", "content": question}, {"role": "assistant", "content": reply}]
+
+
+def test_the_texts_of_a_line_say_which_answers_it_judges(store: Store, tmp_path: Path) -> None:
+    folder = bench_folder(tmp_path / "bench", 1)
+    read_in(store, folder)
+    old, new, other = (
+        talk(folder, reply)
+        for reply in (marker("alder", 1, 1), "Another answer.", marker("birch", 1, 1))
+    )
+    rows = [
+        label_line(1, judge="expert_1") | {"conversation_a": new, "conversation_b": other},
+        label_line(1, judge="expert_2") | {"conversation_a": old, "conversation_b": other},
+        label_line(1, judge="expert_2", winner="model_b")
+        | {"conversation_a": new, "conversation_b": other},
+    ]
+    account = read_in(store, write_lines(tmp_path / "votes.jsonl", rows[:1]))
+    assert (account.imported["votes"], account.refused) == (1, [])
+    account = read_in(store, write_lines(tmp_path / "more" / "votes.jsonl", rows[:2]))
+    assert (account.imported["votes"], account.merged["votes"]) == (1, 1)
+    account = read_in(store, write_lines(tmp_path / "last" / "votes.jsonl", rows[2:]))
+    assert (account.imported["votes"], account.refused) == (1, [])
+    turned = {
+        "model_a": "birch",
+        "model_b": "alder",
+        "conversation_a": other,
+        "conversation_b": new,
+    }
+    row = label_line(1, judge="expert_3", winner="model_b") | turned
+    account = read_in(store, write_lines(tmp_path / "turned" / "votes.jsonl", [row]))
+    assert (account.imported["votes"], account.refused) == (1, [])
+    found = store.conn.execute(
+        "SELECT r.label, m.version, v.outcome FROM current_vote v JOIN rater r ON r.id = v.rater"
+        " JOIN pair p ON p.id = v.pair JOIN answer a ON a.id = p.answer_a"
+        " JOIN model m ON m.id = a.model WHERE p.model_b = 'birch' ORDER BY 1, 2"
+    ).fetchall()
+    first = label_line(1)["winner"][-1]
+    assert found == [
+        ("expert_1", 2, first),
+        ("expert_2", 1, first),
+        ("expert_2", 2, "b"),
+        ("expert_3", 2, "a"),
+    ]
+
+
+def test_a_vote_on_other_texts_than_are_stored_is_refused(store: Store, tmp_path: Path) -> None:
+    folder = bench_folder(tmp_path / "bench", 1)
+    read_in(store, folder)
+    row = label_line(1, model_a="alder (version 1)") | {
+        "conversation_a": talk(folder, "Another answer."),
+        "conversation_b": talk(folder, marker("birch", 1, 1)),
+    }
+    account = read_in(store, write_lines(tmp_path / "votes.jsonl", [row]))
+    assert account.imported["votes"] == 0
+    told = refused(account)
+    assert any("texts compared here are not those that are stored of alder" in one for one in told)
+
+
+def test_a_talk_that_breaks_off_is_of_the_answer_it_begins(store: Store, tmp_path: Path) -> None:
+    folder = bench_folder(tmp_path / "bench", 1, turns=2)
+    read_in(store, folder)
+    line = json.loads((folder / "question.jsonl").read_text("utf-8").splitlines()[0])
+
+    def begun(model: str) -> list[dict[str, str]]:
+        reply = marker(model, 1, 1)
+        return [{"role": "user", "content": line["turns"][0]},
+                {"role": "assistant", "content": reply}]  # fmt: skip
+
+    row = label_line(1) | {"conversation_a": begun("alder"), "conversation_b": begun("birch")}
+    account = read_in(store, write_lines(tmp_path / "votes.jsonl", [row]))
+    assert account.imported["votes"] == 1
+    assert count(store, "SELECT count(*) FROM vote v JOIN pair p ON p.id = v.pair"
+                        " WHERE p.answer_a IS NOT NULL") == 1  # fmt: skip
+
+
 def test_an_import_that_added_something_is_logged_with_its_file(
     store: Store, tmp_path: Path
 ) -> None:
