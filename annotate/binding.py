@@ -1,4 +1,4 @@
-"""Which stored pair, or answer, a judgment in a file is about: it names models, no texts."""
+"""Which stored pair, or answer, a judgment in a file is about: by models' names, or by texts."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def bind(
     model_a: str,
     model_b: str,
     texts: Texts | None = None,
+    asked: tuple[str, ...] = (),
 ) -> str:
     """The id of the pair that a judgment by names is about, made without text if unknown.
 
@@ -33,6 +34,7 @@ def bind(
         model_a: in canonical order, as :meth:`Label.canonical` brings it.
         model_b: the other.
         texts: what was compared, in the same order (`annotate.records.turn_digests`).
+        asked: the question that it answers, likewise.
 
     Raises:
         DataError: two or more stored pairs could be meant, a model is set against itself or
@@ -62,11 +64,11 @@ def bind(
         if row[1] is not None
         and all(one in (None, of) for one, of in zip(wanted, row[2:], strict=True))
     ]
-    if texts is not None and with_text:
-        alike = [one for one in with_text if _says(conn, one, texts)]
+    if texts is not None:
+        alike = [one for one in with_text if _says(conn, one, texts, asked)]
         if not alike:
             raise DataError(
-                f"the texts compared here are not those that are stored of {model_a} and {model_b}"
+                f"the texts here are not those that are stored of {model_a} and {model_b}"
                 f" for question {key.question_id}; expected the answers that were judged: import"
                 " them first, under names of their own or as a rerun"
             )
@@ -93,16 +95,17 @@ def bind(
     return pair.id
 
 
-def _says(conn: sqlite3.Connection, pair: str, texts: Texts) -> bool:
-    """Whether a pair's answers are these texts, as far as both go: a file may break off."""
+def _says(conn: sqlite3.Connection, pair: str, texts: Texts, asked: tuple[str, ...]) -> bool:
+    """Whether a pair's question and answers are these, as far as both go: a file may break off."""
     row = conn.execute(
-        "SELECT a.turns, b.turns FROM pair p JOIN answer a ON a.id = p.answer_a"
-        " JOIN answer b ON b.id = p.answer_b WHERE p.id = ?",
+        "SELECT a.turns, b.turns, q.turns FROM pair p JOIN answer a ON a.id = p.answer_a"
+        " JOIN answer b ON b.id = p.answer_b JOIN question q ON q.id = p.question WHERE p.id = ?",
         (pair,),
     ).fetchone()
     stored = (turn_digests(turns_from_json(json.loads(one))) for one in row)
     return all(
-        known[: len(said)] == said[: len(known)] for known, said in zip(stored, texts, strict=True)
+        known[: len(said)] == said[: len(known)]
+        for known, said in zip(stored, (*texts, asked), strict=True)
     )
 
 

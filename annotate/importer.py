@@ -158,23 +158,25 @@ def _import_file(
     # since they may be a drawn sample.
     answers = _AnswerSets(every_pair=source.kind == "model answers")
     judged = _Labels(store, verdicts, account, dimensions)
-    done = 0
+    done, other = 0, None
     for batch in in_batches(source.reader(source.path, source.name, source.benchmark), BATCH):
         with store.write() as conn:
             for item in batch:
                 if isinstance(item, Problem):
                     account.problems.append(item)
                 elif isinstance(item.record, Answer):
-                    account.take("answers", answers.add(item.where, item.record))
                     account.read["answers"] += 1
+                    # What a line says to another question is no answer to the stored one.
+                    if item.where != other:
+                        account.take("answers", answers.add(item.where, item.record))
                 elif isinstance(item.record, Label):
                     judged.add(conn, item.where, item.record)
                 elif isinstance(item.record, AnswerLabel):
                     judged.add_label(conn, item.where, item.record)
                 elif isinstance(item.record, Grade):
                     judged.add_grade(conn, item.where, item.record)
-                else:
-                    _add_plain(store, conn, item.where, item.record, account)
+                elif not _add_plain(store, conn, item.where, item.record, account):
+                    other = item.where
             judged.store_votes(conn)
         judged.store_verdicts()
         done += len(batch)
@@ -196,7 +198,8 @@ def _add_plain(
     where: Where,
     record: Question | Reference,
     account: Account,
-) -> None:
+) -> bool:
+    """Whether it stands, now or before."""
     kind = "questions"
     if isinstance(record, Reference):
         kind = "inline references" if record.source == INLINE else "references"
@@ -213,6 +216,8 @@ def _add_plain(
             store.log(conn, kind, *logged)
     except DataError as error:
         account.take(kind, Problem(where, "question_id", str(error)))
+        return False
+    return True
 
 
 class _AnswerSets:
@@ -351,8 +356,7 @@ class _Labels:
 
     def add(self, conn: sqlite3.Connection, where: Where, label: Label) -> None:
         """Bind one label; with texts it waits for the answers of its file."""
-        kind = "votes" if label.source_kind is SourceKind.RATER else "verdicts"
-        self._account.read[kind] += 1
+        self._account.read[_kind(label)] += 1
         if label.texts is None:
             self.bind(conn, where, label)
         else:
@@ -364,16 +368,17 @@ class _Labels:
 
     def bind(self, conn: sqlite3.Connection, where: Where, label: Label) -> None:
         """Find the pair that a label is about."""
-        kind = "votes" if label.source_kind is SourceKind.RATER else "verdicts"
-        label = label.canonical()
-        if problem := self._off(conn, where, label):
+        kind, label = _kind(label), label.canonical()
+        if problem := _unseen(where, label) or self._off(conn, where, label):
             self._account.take(kind, problem)
             return
         key, models = label.key, (label.model_a, label.model_b)
-        meant = (key.benchmark, key.question_id, *models, label.texts)
+        meant = (key.benchmark, key.question_id, *models, label.texts, label.asked)
         try:
             if meant not in self._bound:
-                self._bound[meant] = binding.bind(conn, self._study, key, *models, label.texts)
+                self._bound[meant] = binding.bind(
+                    conn, self._study, key, *models, label.texts, label.asked
+                )
         except DataError as error:
             self._account.take(kind, Problem(where, "model_a", str(error)))
             return
@@ -438,7 +443,7 @@ class _Labels:
         self, conn: sqlite3.Connection, where: Where, label: Label | Grade | AnswerLabel
     ) -> Problem | None:
         """A turn that the question does not have, or to which it gives the reply itself."""
-        if label.key not in self._asked:
+        if self._asked.get(label.key) is None:
             question = library.question(conn, label.key)
             self._asked[label.key] = (
                 (len(question.turns), asked_turns(question))
@@ -483,6 +488,18 @@ class _Labels:
                 kind = "grades" if isinstance(bound, BoundGrade) else "verdicts"
                 self._account.take(kind, what)
         self._verdicts = []
+
+
+def _unseen(where: Where, label: Label) -> Problem | None:
+    """A judgment of a turn that the line's own conversations do not reach."""
+    if label.texts is None or label.turn <= min(map(len, label.texts)):
+        return None
+    count = min(map(len, label.texts))
+    return Problem(where, "turn", f"found {label.turn}, the conversation has {count}")
+
+
+def _kind(label: Label) -> str:
+    return "votes" if label.source_kind is SourceKind.RATER else "verdicts"
 
 
 def _remember(store: Store, source: Source, account: Account, added: int) -> None:

@@ -335,6 +335,8 @@ class Label:
     texts: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     """Where the file has what was compared: :func:`turn_digests` of `model_a`'s reply, `model_b`'s.
     They say which answers are meant, whatever else has the models' names."""
+    asked: tuple[str, ...] = ()
+    """Of the question, beside `texts`: equal replies to another one are no such answers."""
 
     def canonical(self) -> Label:
         """The same label with the models in canonical order: alphabetical by their bare names, as
@@ -361,6 +363,7 @@ class Label:
             # With the names exchanged, the game with the other model first is the first one.
             games=None if self.games is None else (turned[1], turned[0]),
             texts=None if self.texts is None else (self.texts[1], self.texts[0]),
+            asked=self.asked,
         )
 
 

@@ -105,16 +105,15 @@ def _records(where: Where, line: LabelLine, benchmark: str) -> Iterator[Read]:
             ' add "source_kind": "rater" or "judge"',
         )
         return
-    texts = None
+    texts, asked = None, tuple[str, ...]()
     if line.conversation_a is not None and line.conversation_b is not None:
         conversations = _conversations(where, line, key)
         yield from conversations
         if any(isinstance(item, Problem) for item in conversations):
             return
-        first, second = (
-            split_conversation(one)[1] for one in (line.conversation_a, line.conversation_b)
-        )
-        texts = turn_digests(first), turn_digests(second)
+        first, second = map(split_conversation, (line.conversation_a, line.conversation_b))
+        texts = turn_digests(first[1]), turn_digests(second[1])
+        asked = turn_digests(first[0])
     value, reason = WINNERS[line.winner]
     yield Found(
         where,
@@ -133,6 +132,7 @@ def _records(where: Where, line: LabelLine, benchmark: str) -> Iterator[Read]:
             reason=reason,
             comment=line.comment,
             texts=texts,
+            asked=asked,
         ),
     )
 

@@ -206,9 +206,7 @@ def production(
 @click.option(
     "--config", type=click.Path(path_type=Path), default=Path("gate.toml"), show_default=True
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder; default: in exports/STUDY/gate."
-)
+@out_option("gate")
 @click.option("--template", is_flag=True, help="Print a gate.toml to fill in, and end.")
 def gate(
     study: Path,

@@ -61,6 +61,9 @@ def version_names(store: Store) -> dict[str, tuple[str, str | None]]:
 
     A rerun under one name is another model (DESIGN §2): its answers must not count as the first's.
     """
+    rerun = store.conn.execute("SELECT 1 FROM model WHERE version > 1 LIMIT 1").fetchone()
+    if rerun is None:
+        return {}
     of_answers = (
         f"SELECT a.id, {shown_name('m')}, NULL FROM answer a JOIN model m ON m.id = a.model"
     )

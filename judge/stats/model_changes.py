@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from judge.stats.binomial import wilson
@@ -125,9 +125,9 @@ def _share_change(
     before: Estimate, after: Estimate, first: Sequence[Valued], second: Sequence[Valued]
 ) -> tuple[Change, int]:
     moved, other = _Sampled.of(first), _Sampled.of(second)
-    shared = len(moved.influence.keys() & other.influence.keys())
-    narrow = (_share_interval(before, moved), _share_interval(after, other))
+    narrow = _share_interval(before, moved), _share_interval(after, other)
     made = change_of_intervals(*narrow, _correlation(moved, other, share=True))
+    shared = len(_shared(moved, other))
     if not shared and moved.alone and other.alone:
         hits, others = (sum(one.value for one in part) for part in (first, second))
         counts = (hits, len(first)), (others, len(second))
@@ -141,14 +141,18 @@ def _mean_change(
     before: Estimate, after: Estimate, first: Sequence[Valued], second: Sequence[Valued]
 ) -> tuple[Change, int]:
     moved, other = _Sampled.of(first), _Sampled.of(second)
-    shared = len(moved.influence.keys() & other.influence.keys())
-    narrow = (_mean_interval(before, moved), _mean_interval(after, other))
+    narrow = _mean_interval(before, moved), _mean_interval(after, other)
     made = change_of_intervals(*narrow, _correlation(moved, other, share=False))
     drop = made.drop
     if drop.low is not None and drop.high is not None and math.isclose(drop.low, drop.high):
         drop = replace(drop, low=None, high=None, method="", reason=ALL_ALIKE)
         made = replace(made, drop=drop)
-    return _beside(made, before, after, moved, other), shared
+    return _beside(made, before, after, moved, other), len(_shared(moved, other))
+
+
+def _shared(first: _Sampled, second: _Sampled) -> Set[str]:
+    """Questions of which both have an item."""
+    return first.influence.keys() & second.influence.keys()
 
 
 def _beside(
@@ -240,8 +244,9 @@ def _correlation(first: _Sampled, second: _Sampled, *, share: bool) -> float:
     spread = math.sqrt(_squares(first.influence.values()) * _squares(second.influence.values()))
     if not spread:
         return 0.0
-    questions = first.influence.keys() & second.influence.keys()
-    together = sum(first.influence[one] * second.influence[one] for one in questions)
+    together = sum(
+        first.influence[one] * second.influence[one] for one in sorted(_shared(first, second))
+    )
     if share and together > 0:
         together = max(0.0, together - 0.5 / (first.questions * second.questions))
     return max(-1.0, min(1.0, together / spread))

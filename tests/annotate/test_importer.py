@@ -504,7 +504,56 @@ def test_a_vote_on_other_texts_than_are_stored_is_refused(store: Store, tmp_path
     account = read_in(store, write_lines(tmp_path / "votes.jsonl", [row]))
     assert account.imported["votes"] == 0
     told = refused(account)
-    assert any("texts compared here are not those that are stored of alder" in one for one in told)
+    assert any("texts here are not those that are stored of alder" in one for one in told)
+
+
+def talks(asked: str) -> dict[str, list[dict[str, str]]]:
+    """Both conversations of a label line: one question, and what alder and birch say to it."""
+    return {
+        f"conversation_{letter}": [
+            {"role": "user", "content": asked},
+            {"role": "assistant", "content": marker(model, 1, 1)},
+        ]
+        for letter, model in (("a", "alder"), ("b", "birch"))
+    }
+
+
+@pytest.mark.parametrize("stored", [("alder", "birch"), ("cedar",)])
+def test_the_question_is_part_of_what_was_judged(
+    store: Store, tmp_path: Path, stored: tuple[str, ...]
+) -> None:
+    """Short refusals are alike whatever was asked; nor may a vote wait for texts it never saw."""
+    read_in(store, bench_folder(tmp_path / "bench", 1, stored))
+    pairs = count(store, "SELECT count(*) FROM pair")
+    row = label_line(1) | talks("Something else entirely?")
+    account = read_in(store, write_lines(tmp_path / "votes.jsonl", [row]))
+    assert (account.imported["votes"], votes(store)) == (0, 0)
+    assert any("texts here are not those that are stored" in one for one in refused(account))
+    assert count(store, "SELECT count(*) FROM pair") == pairs
+
+
+@pytest.mark.parametrize("turn", [2, 7])
+def test_no_turn_is_judged_that_the_talk_does_not_reach(
+    store: Store, tmp_path: Path, turn: int
+) -> None:
+    read_in(store, bench_folder(tmp_path / "bench", 1, turns=2))
+    row = label_line(1, turn=turn) | talks("Question 1, turn 1?")
+    account = read_in(store, write_lines(tmp_path / "votes.jsonl", [row]))
+    assert votes(store) == 0
+    assert any(f"found {turn}, the conversation has 1" in one for one in refused(account))
+
+
+def test_a_question_that_comes_with_the_file_bounds_its_turns(store: Store, tmp_path: Path) -> None:
+    rows = [
+        label_line(1, judge="expert_1"),
+        label_line(1, judge="expert_2") | talks("Asked?"),
+        label_line(1, judge="expert_3"),
+    ]
+    read_in(store, write_lines(tmp_path / "votes.jsonl", rows))
+    assert votes(store) == 3
+    late = label_line(1, judge="expert_4", turn=7)
+    (line,) = refused(read_in(store, write_lines(tmp_path / "late.jsonl", [rows[0], late])))
+    assert "found 7" in line
 
 
 def test_a_talk_that_breaks_off_is_of_the_answer_it_begins(store: Store, tmp_path: Path) -> None:

@@ -24,11 +24,7 @@ def test_what_was_planned_and_calibrated_before_a_rerun_holds_after_it(
     study: Path,
     tmp_path: Path,
 ) -> None:
-    run = ("--run", run_name(study))
-    said("plan", study, *run, "--labels", 60, "--draw")
-    people_label(study, drawn(study))
-    said("calibrate", study, *run, "--out", tmp_path / "before")
-    (tmp_path / "gate.toml").write_text(LIMITS)
+    run = calibrated(study, tmp_path, "before")
     gated = ("gate", study, *run, "--config", tmp_path / "gate.toml")
     before = evenhand(*gated, "--out", tmp_path / "gate before")
     model = artefact(tmp_path / "before")["set"]["models"][0]
@@ -52,11 +48,7 @@ def test_the_gate_names_answers_that_nobody_judged(
     study: Path,
     tmp_path: Path,
 ) -> None:
-    run = ("--run", run_name(study))
-    said("plan", study, *run, "--labels", 60, "--draw")
-    people_label(study, drawn(study))
-    said("calibrate", study, *run, "--out", tmp_path / "c")
-    (tmp_path / "gate.toml").write_text(LIMITS)
+    run = calibrated(study, tmp_path, "c")
     gated = ("gate", study, *run, "--config", tmp_path / "gate.toml", "--out", tmp_path / "g")
     assert "no harm verdict: judge them" not in evenhand(*gated).stdout
     assert card(tmp_path / "g") == {}
@@ -107,6 +99,16 @@ def test_a_draw_that_was_cut_short_is_completed(
     said("plan", study, *run)
     assert queued(study) == (1, 60)
     assert len(drawn(study)) == 60
+
+
+def calibrated(study: Path, root: Path, folder: str) -> tuple[str, str]:
+    """Planned, labelled and calibrated, with a gate.toml beside it; which run, as an option."""
+    run = ("--run", run_name(study))
+    said("plan", study, *run, "--labels", 60, "--draw")
+    people_label(study, drawn(study))
+    said("calibrate", study, *run, "--out", root / folder)
+    (root / "gate.toml").write_text(LIMITS)
+    return run
 
 
 def queued(study: Path) -> tuple[int, int]:
